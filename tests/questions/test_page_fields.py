@@ -9,7 +9,7 @@ from tests.questions.sample_questions import new_question
 
 from postroom.console.visit import Form
 from postroom.questions.model import Wording
-from postroom.questions.page import event_of, form_fields, given_fields, given_of, revision_of
+from postroom.questions.page import event_of, given_fields, given_of, question_fields, revision_of
 from postroom.questions.rules.reading import Given
 
 # -- Forms of questions: what a page offers, and what it sends back as values of the right kind --
@@ -37,7 +37,7 @@ SHAPES: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("field", "shape"), SHAPES.values(), ids=SHAPES)
 def test_each_kind_of_field_has_its_shape(field: dict[str, Any], shape: str) -> None:
-    assert [one.shape for one in form_fields(wording(f=field), "Europe/Vienna")] == [shape]
+    assert [one.shape for one in question_fields(wording(f=field), "Europe/Vienna")] == [shape]
 
 
 def test_a_field_is_filled_with_its_default_and_then_with_what_was_typed() -> None:
@@ -45,16 +45,16 @@ def test_a_field_is_filled_with_its_default_and_then_with_what_was_typed() -> No
         n={"type": "integer", "default": 3}, b={"type": "boolean", "default": True}, t={"type": "string", "title": "T!"}
     )
 
-    assert [one.value for one in form_fields(fields, "Europe/Vienna")] == [("3",), ("true",), ()]
+    assert [one.value for one in question_fields(fields, "Europe/Vienna")] == [("3",), ("true",), ()]
     typed = Form((("field.n", "x"), ("field.t", "words")))
-    assert [one.text for one in form_fields(fields, "Europe/Vienna", typed)] == ["x", "", "words"]
-    assert [one.title for one in form_fields(fields, "Europe/Vienna")] == ["n", "b", "T!"]
+    assert [one.text for one in question_fields(fields, "Europe/Vienna", typed)] == ["x", "", "words"]
+    assert [one.title for one in question_fields(fields, "Europe/Vienna")] == ["n", "b", "T!"]
 
 
 def test_a_secret_is_hidden_and_never_filled_in() -> None:
     fields = wording(secret=True, pin={"type": "string"}, kind={"type": "string", "enum": ["a", "b"]})
 
-    found = form_fields(fields, "Europe/Vienna", Form((("field.pin", "1234"), ("field.kind", "a"))))
+    found = question_fields(fields, "Europe/Vienna", Form((("field.pin", "1234"), ("field.kind", "a"))))
     assert [(one.shape, one.text) for one in found] == [("password", ""), ("radios", "")]
 
 

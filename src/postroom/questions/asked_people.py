@@ -12,7 +12,7 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, 
 from postroom.people.model import Person, PersonRole, has_proved
 from postroom.people.store.people import StoredPeople
 from postroom.questions.model import AskedPerson, Presentation, PresentationStatus, Preview, Question, was_seen
-from postroom.questions.rules.form import properties
+from postroom.questions.rules.form import form_fields
 from postroom.questions.rules.words import is_hidden
 from postroom.questions.telling import QuestionView
 
@@ -141,7 +141,7 @@ def _on_card(question: Question) -> Question:
     if question.preview is not Preview.FULL:
         wording = replace(wording, context=None)
     if form is not None:
-        plain = {name: {"type": "string"} for name in properties(form)}
+        plain = {one.name: {"type": "string"} for one in form_fields(form)}
         wording = replace(wording, form={"type": "object", "properties": plain})
     return replace(question, wording=wording, reason=None)
 

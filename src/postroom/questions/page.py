@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -24,9 +24,9 @@ from postroom.people.names.resolve import Concerned
 from postroom.questions.model import Question, QuestionKind, QuestionStatus, SubjectKind, VerdictKind, Wording
 from postroom.questions.questions import Asking
 from postroom.questions.rules.cards import made
-from postroom.questions.rules.form import choices, properties
+from postroom.questions.rules.form import FormField, form_fields
 from postroom.questions.rules.judge import CONSOLE, may_answer
-from postroom.questions.rules.reading import Given, answer_words
+from postroom.questions.rules.reading import Given, answer_words, read_number
 from postroom.questions.rules.words import asker_name, one_line
 from postroom.questions.store.questions import QuestionFigures
 from postroom.questions.telling import HeardAnswer, QuestionView
@@ -98,7 +98,7 @@ class QuestionCard:
 
     @property
     def fields(self) -> Sequence[QuestionField]:
-        return form_fields(self.question.wording, self.zone, self.typed)
+        return question_fields(self.question.wording, self.zone, self.typed)
 
     @property
     def text(self) -> str:
@@ -155,56 +155,44 @@ def _readable(question: Question) -> tuple[str, str]:
     return plain_words(wording.question, wording.format), plain_words(context, wording.format)
 
 
-def form_fields(wording: Wording, zone: str, typed: Form | None = None) -> Sequence[QuestionField]:
+def question_fields(wording: Wording, zone: str, typed: Form | None = None) -> Sequence[QuestionField]:
     """Filled with what was typed before; at first with the form's own defaults. A secret is never filled in."""
-    form = wording.form
-    if form is None:
-        return ()
-    required = form.get("required", [])
     return [
         QuestionField(
-            name=name,
-            title=str(field.get("title") or name),
-            hint=_hint(field, zone),
-            shape=_shape(field, secret=wording.secret),
-            offered=_offered(field),
-            is_required=name in required,
-            minimum=field.get("minimum"),
-            maximum=field.get("maximum"),
-            longest=field.get("maxLength"),
-            value=_value(name, field, typed, secret=wording.secret),
+            name=one.name,
+            title=one.title,
+            hint=" ".join(filter(None, [one.description, f"Time in {zone}." if one.format == "date-time" else ""])),
+            shape=_shape(one, secret=wording.secret),
+            offered=_offered(one),
+            is_required=one.is_required,
+            minimum=one.minimum,
+            maximum=one.maximum,
+            longest=one.longest,
+            value=()
+            if wording.secret
+            else typed.all(_PREFIX + one.name)
+            if typed is not None
+            else _by_default(one.default),
         )
-        for name, field in properties(form).items()
+        for one in form_fields(wording.form)
     ]
 
 
-def _shape(field: Mapping[str, Any], *, secret: bool) -> str:
-    if field["type"] == "array":
+def _shape(field: FormField, *, secret: bool) -> str:
+    if field.kind == "array":
         return "ticks"
     if offered := _offered(field):
         return "radios" if len(offered) <= _MOST_RADIOS else "select"
-    if field["type"] in ("integer", "number"):
-        return "number" if field["type"] == "integer" else "decimal"
-    return "password" if secret else _INPUTS.get(field.get("format", ""), "text")
+    if field.kind in ("integer", "number"):
+        return "number" if field.kind == "integer" else "decimal"
+    return "password" if secret else _INPUTS.get(field.format, "text")
 
 
-def _offered(field: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
-    if field["type"] == "boolean":
-        return _YES_OR_NO
-    return [(str(value), str(title)) for value, title in choices(field)]
+def _offered(field: FormField) -> Sequence[tuple[str, str]]:
+    return _YES_OR_NO if field.kind == "boolean" else field.choices
 
 
-def _hint(field: Mapping[str, Any], zone: str) -> str:
-    whose = f"Time in {zone}." if field.get("format") == "date-time" else ""
-    return " ".join(filter(None, [str(field.get("description", "")), whose]))
-
-
-def _value(name: str, field: Mapping[str, Any], typed: Form | None, *, secret: bool) -> Sequence[str]:
-    if secret:
-        return ()
-    if typed is not None:
-        return typed.all(_PREFIX + name)
-    default = field.get("default")
+def _by_default(default: Any) -> Sequence[str]:
     if default is None:
         return ()
     if isinstance(default, bool):
@@ -230,25 +218,23 @@ def given_of(wording: Wording, form: Form, zone: str) -> Given:
 
 def given_fields(wording: Wording, form: Form, zone: str) -> dict[str, Any]:
     """What was filled in, typed as the form wants it; what cannot be read is left to the one who judges it."""
-    found = {
-        name: _read(field, form.all(_PREFIX + name), zone) for name, field in properties(wording.form or {}).items()
-    }
+    found = {one.name: _read(one, form.all(_PREFIX + one.name), zone) for one in form_fields(wording.form)}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _read(field: Mapping[str, Any], words: Sequence[str], zone: str) -> Any:
+def _read(field: FormField, words: Sequence[str], zone: str) -> Any:
     """None when it was left empty."""
-    if field["type"] == "array":
+    if field.kind == "array":
         return list(words) or None
     text = words[-1] if words else ""
     if not text.strip():
         return None
-    match field["type"]:
+    match field.kind:
         case "boolean":
             return {"true": True, "false": False}.get(text, text)
         case "integer" | "number":
-            return _number(text.strip(), whole=field["type"] == "integer")
-        case _ if field.get("format") == "date-time":
+            return read_number(text.strip(), whole=field.kind == "integer")
+        case _ if field.format == "date-time":
             return _moment(text, zone)
         case _:
             return text
@@ -261,13 +247,6 @@ def _moment(text: str, zone: str) -> str:
     except ValueError:
         return text
     return text if at.tzinfo is not None else at.replace(tzinfo=known_zone(zone)).isoformat()
-
-
-def _number(text: str, *, whole: bool) -> Any:
-    try:
-        return int(text) if whole or text.lstrip("+-").isdecimal() else float(text)
-    except ValueError:
-        return text
 
 
 def revision_of(form: Form) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -17,7 +17,7 @@ from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.zones import said_moment
 from postroom.message.delivery import Format
 from postroom.questions.model import RATHER_NOT, Question, QuestionKind, Wording
-from postroom.questions.rules.form import choices, properties
+from postroom.questions.rules.form import FormField, form_fields
 from postroom.questions.rules.reading import Given, check_given, field_value
 from postroom.questions.rules.words import asker_name
 
@@ -84,7 +84,7 @@ def given_of(form: SentForm, wording: Wording) -> Given:
 
 def _said(form: SentForm, wording: Wording) -> dict[str, Any]:
     if wording.kind is QuestionKind.FORM:
-        return {"fields": _fields(form, wording.form or {})}
+        return {"fields": _fields(form, wording)}
     if text := form.get(_TEXT).strip():
         return {"text": text}
     if wording.multiple:
@@ -94,12 +94,12 @@ def _said(form: SentForm, wording: Wording) -> dict[str, Any]:
     raise ValidationError.of([FieldError("answer", "choose or write something first", "required")])
 
 
-def _fields(form: SentForm, schema: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(form: SentForm, wording: Wording) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for name, field in properties(schema).items():
-        sent = [value.strip() for value in form.all(_FIELD + name) if value.strip()]
+    for one in form_fields(wording.form):
+        sent = [value.strip() for value in form.all(_FIELD + one.name) if value.strip()]
         if sent:
-            found[name] = sent if field["type"] == "array" else field_value(field, sent[0])
+            found[one.name] = sent if one.kind == "array" else field_value(one, sent[0])
     return found
 
 
@@ -186,10 +186,7 @@ def _inputs(wording: Wording) -> Iterator[str]:
             if wording.allow_text:
                 yield _textarea("Or in your own words")
         case QuestionKind.FORM:
-            form = wording.form or {}
-            needed = form.get("required", ())
-            for name, field in properties(form).items():
-                yield _field(name, field, is_required=name in needed)
+            yield from map(_field, form_fields(wording.form))
 
 
 def _options(wording: Wording, kind: str) -> str:
@@ -210,29 +207,24 @@ def _textarea(label: str) -> str:
     return f'<label class="field">{escape(label)}{written}</label>'
 
 
-def _field(name: str, field: Mapping[str, Any], *, is_required: bool) -> str:
-    title = escape(str(field.get("title") or name)) + (" *" if is_required else "")
-    about = f'<span class="hint">{escape(str(field["description"]))}</span>' if field.get("description") else ""
-    named = f'name="{escape(_FIELD + name)}"'
-    if field["type"] == "array":
-        boxes = (_ticked("checkbox", f'{named} value="{v}"', t) for v, t in _offered(field))
+def _field(field: FormField) -> str:
+    title = escape(field.title) + (" *" if field.is_required else "")
+    about = f'<span class="hint">{escape(field.description)}</span>' if field.description else ""
+    named = f'name="{escape(_FIELD + field.name)}"'
+    if field.kind == "array":
+        boxes = (_ticked("checkbox", f'{named} value="{escape(v)}"', escape(t)) for v, t in field.choices)
         return f'<fieldset class="ticks plain"><legend>{title}</legend>{about}{"".join(boxes)}</fieldset>'
     return f'<label class="field">{title}{about}{_input(named, field)}</label>'
 
 
-def _input(named: str, field: Mapping[str, Any]) -> str:
-    offered = [("yes", "Yes"), ("no", "No")] if field["type"] == "boolean" else _offered(field)
-    if offered:
-        lines = "".join(f'<option value="{value}">{title}</option>' for value, title in offered)
+def _input(named: str, field: FormField) -> str:
+    if offered := (("yes", "Yes"), ("no", "No")) if field.kind == "boolean" else field.choices:
+        lines = "".join(f'<option value="{escape(value)}">{escape(title)}</option>' for value, title in offered)
         return f'<select {named}><option value="">—</option>{lines}</select>'
-    given = escape(str(field.get("default", "")))
-    kind = _TYPES.get(str(field.get("format", "")), "text")
-    mode = ' inputmode="decimal"' if field["type"] in ("number", "integer") else ""
+    given = escape(str("" if field.default is None else field.default))
+    kind = _TYPES.get(field.format, "text")
+    mode = ' inputmode="decimal"' if field.kind in ("number", "integer") else ""
     return f'<input type="{kind}" {named} value="{given}"{mode}>'
-
-
-def _offered(field: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(escape(str(value)), escape(str(title))) for value, title in choices(field)]
 
 
 def _hidden(name: str, value: str) -> str:

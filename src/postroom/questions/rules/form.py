@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -119,41 +120,88 @@ def choices(field: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     return list(zip(values, names if isinstance(names, list) and len(names) == len(values) else values, strict=True))
 
 
-def properties(form: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    found: Mapping[str, Mapping[str, Any]] = form["properties"]
-    return found
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormField:
+    """One field of a form that is in order; `choices` are values with their titles, none when anything may be said."""
+
+    name: str
+    kind: str
+    title: str
+    description: str
+    format: str
+    choices: tuple[tuple[str, str], ...]
+    default: Any
+    is_required: bool
+    minimum: float | None
+    maximum: float | None
+    shortest: int
+    longest: int | None
+    fewest: int
+    most: int | None
+
+
+def form_fields(form: Mapping[str, Any] | None) -> tuple[FormField, ...]:
+    """None for a question that is no form."""
+    if not form:
+        return ()
+    required = form.get("required", ())
+    return tuple(
+        FormField(
+            name=name,
+            kind=field["type"],
+            title=str(field.get("title") or name),
+            description=str(field.get("description", "")),
+            format=str(field.get("format", "")),
+            choices=tuple((str(value), str(title)) for value, title in choices(field)),
+            default=field.get("default"),
+            is_required=name in required,
+            minimum=field.get("minimum"),
+            maximum=field.get("maximum"),
+            shortest=field.get("minLength", 0),
+            longest=field.get("maxLength"),
+            fewest=field.get("minItems", 0),
+            most=field.get("maxItems"),
+        )
+        for name, field in form["properties"].items()
+    )
 
 
 def value_problems(form: Mapping[str, Any], values: Mapping[str, Any]) -> list[FieldError]:
     """What keeps these values from being an answer; never repeats them."""
-    fields = properties(form)
+    fields = {one.name: one for one in form_fields(form)}
     unknown = [FieldError(printable(name), "unknown field", "unknown_field") for name in values if name not in fields]
-    required = [name for name in form.get("required", []) if values.get(name) in (None, "")]
-    missing = [FieldError(name, "is required", "required") for name in required]
-    given = [(name, fields[name], value) for name, value in values.items() if name in fields and name not in required]
-    wrong = [
-        FieldError(name, problem, "invalid") for name, field, value in given if (problem := _problem(field, value))
-    ]
-    return [*unknown[:_MAX_FORM_FIELDS], *missing, *wrong]
+    missing = [name for name in form.get("required", ()) if values.get(name) in (None, "")]
+    given = [(fields[name], value) for name, value in values.items() if name in fields and name not in missing]
+    wrong = [FieldError(one.name, problem, "invalid") for one, value in given if (problem := _problem(one, value))]
+    absent = [FieldError(name, "is required", "required") for name in missing]
+    return [*unknown[:_MAX_FORM_FIELDS], *absent, *wrong]
 
 
-def _problem(field: Mapping[str, Any], value: Any) -> str | None:
-    return _CHECKS[field["type"]](field, value)
+def _problem(field: FormField, value: Any) -> str | None:
+    match field.kind:
+        case "string":
+            return _string_problem(field, value)
+        case "boolean":
+            return None if isinstance(value, bool) else "must be yes or no"
+        case "array":
+            return _array_problem(field, value)
+        case _:
+            return _number_problem(field, value)
 
 
-def _string_problem(field: Mapping[str, Any], value: Any) -> str | None:
+def _string_problem(field: FormField, value: Any) -> str | None:
     if not isinstance(value, str) or text_problem(value):
         return "must be text"
-    if offered := choices(field):
-        return None if value in [one for one, _ in offered] else _one_of(offered)
-    if len(value) < field.get("minLength", 0):
-        return f"must have at least {field['minLength']} characters"
-    if len(value) > field.get("maxLength", len(value)):
-        return f"must have at most {field['maxLength']} characters"
-    return _format_problem(field.get("format"), value)
+    if field.choices:
+        return None if value in [one for one, _ in field.choices] else _one_of(field.choices)
+    if len(value) < field.shortest:
+        return f"must have at least {field.shortest} characters"
+    if field.longest is not None and len(value) > field.longest:
+        return f"must have at most {field.longest} characters"
+    return _format_problem(field.format, value)
 
 
-def _format_problem(form: str | None, value: str) -> str | None:
+def _format_problem(form: str, value: str) -> str | None:
     match form:
         case "email":
             return None if _EMAIL.fullmatch(value) else "must be an e-mail address"
@@ -167,40 +215,26 @@ def _format_problem(form: str | None, value: str) -> str | None:
             return None
 
 
-def _number_problem(field: Mapping[str, Any], value: Any) -> str | None:
-    if field["type"] == "integer" and (not isinstance(value, int) or isinstance(value, bool)):
+def _number_problem(field: FormField, value: Any) -> str | None:
+    if field.kind == "integer" and (not isinstance(value, int) or isinstance(value, bool)):
         return "must be a whole number"
     if not _is_number(value):
         return "must be a number"
-    if value < field.get("minimum", value):
-        return f"must be at least {field['minimum']}"
-    return f"must be at most {field['maximum']}" if value > field.get("maximum", value) else None
+    if field.minimum is not None and value < field.minimum:
+        return f"must be at least {field.minimum}"
+    return f"must be at most {field.maximum}" if field.maximum is not None and value > field.maximum else None
 
 
-def _boolean_problem(_field: Mapping[str, Any], value: Any) -> str | None:
-    return None if isinstance(value, bool) else "must be yes or no"
-
-
-def _array_problem(field: Mapping[str, Any], value: Any) -> str | None:
-    offered = choices(field)
-    values = [one for one, _ in offered]
+def _array_problem(field: FormField, value: Any) -> str | None:
+    values = [one for one, _ in field.choices]
     if not isinstance(value, list) or any(one not in values for one in value) or len(set(value)) != len(value):
-        return _one_of(offered).replace("one of", "some of", 1)
-    if len(value) < field.get("minItems", 0):
-        return f"must have at least {field['minItems']} of them"
-    return f"must have at most {field['maxItems']} of them" if len(value) > field.get("maxItems", len(value)) else None
+        return _one_of(field.choices).replace("one of", "some of", 1)
+    if len(value) < field.fewest:
+        return f"must have at least {field.fewest} of them"
+    return f"must have at most {field.most} of them" if field.most is not None and len(value) > field.most else None
 
 
-_CHECKS: Final[dict[str, Callable[[Mapping[str, Any], Any], str | None]]] = {
-    "string": _string_problem,
-    "number": _number_problem,
-    "integer": _number_problem,
-    "boolean": _boolean_problem,
-    "array": _array_problem,
-}
-
-
-def _one_of(offered: list[tuple[Any, Any]]) -> str:
+def _one_of(offered: Iterable[tuple[str, str]]) -> str:
     return f"must be one of {', '.join(title for _, title in offered)}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from postroom.kernel.values.errors import sentence
 from postroom.kernel.values.fields import Fields, storable
 from postroom.message.wishes import DENY
 from postroom.questions.model import RATHER_NOT, Option, QuestionAnswer, QuestionKind, Said, Wording, is_permission
-from postroom.questions.rules.form import choices, properties, value_problems
+from postroom.questions.rules.form import FormField, form_fields, value_problems
 
 MAX_ANSWER_CHARACTERS: Final = 32_000
 _ANSWERS: Final = ("value", "text", "selected", "fields", "declined")
@@ -250,57 +250,47 @@ def _labels(wording: Wording) -> str:
 
 def _form_by_text(wording: Wording, words: str) -> Reading:
     """Lines of `name: value`; a form with one field takes the words as they are."""
-    form = wording.form or {}
-    fields = properties(form)
-    if len(fields) == 1 and not _names_a_field(fields, words):
-        name = next(iter(fields))
-        return _filled(wording, {name: field_value(fields[name], words)})
+    fields = form_fields(wording.form)
+    if len(fields) == 1 and not (":" in words and _field(fields, words.partition(":")[0])):
+        return _filled(wording, {fields[0].name: field_value(fields[0], words)})
     lines = [line for line in words.splitlines() if visible(line)]
     named = [(_field(fields, line.partition(":")[0]), line.partition(":")[2].strip()) for line in lines]
-    if any(name is None for name, _ in named):
-        return Reading(problem=f"answer with one line for each of: {', '.join(f'{name}: …' for name in fields)}")
-    return _filled(wording, {name: field_value(fields[name], value) for name, value in named if name is not None})
+    if any(field is None for field, _ in named):
+        listed = ", ".join(f"{one.name}: …" for one in fields)
+        return Reading(problem=f"answer with one line for each of: {listed}")
+    return _filled(wording, {field.name: field_value(field, value) for field, value in named if field is not None})
 
 
-def _names_a_field(fields: Mapping[str, Mapping[str, Any]], words: str) -> bool:
-    return ":" in words and _field(fields, words.partition(":")[0]) is not None
-
-
-def _field(fields: Mapping[str, Mapping[str, Any]], words: str) -> str | None:
+def _field(fields: Sequence[FormField], words: str) -> FormField | None:
     """By name, or by the title that the person sees."""
     seen = visible(words)
-    return next((name for name, one in fields.items() if seen in (visible(name), visible(one.get("title", "")))), None)
+    return next((one for one in fields if seen in (visible(one.name), visible(one.title))), None)
 
 
-def field_value(field: Mapping[str, Any], words: str) -> Any:
+def field_value(field: FormField, words: str) -> Any:
     """The words as the field wants them; what cannot be read stays as it is and is refused as such."""
-    match field["type"]:
+    match field.kind:
         case "boolean":
             seen = visible(words)
             return True if seen in _YES else False if seen in _NO else words
         case "integer" | "number":
-            return _number(words, whole=field["type"] == "integer")
+            return read_number(words, whole=field.kind == "integer")
         case "array":
             return [_choice(field, part) for part in _BETWEEN.split(words) if visible(part)]
         case _:
-            return _choice(field, words) if choices(field) else words
+            return _choice(field, words) if field.choices else words
 
 
-def _number(words: str, *, whole: bool) -> Any:
+def read_number(words: str, *, whole: bool) -> int | float | str:
     try:
         return int(words) if whole or words.strip().lstrip("+-").isdecimal() else float(words)
     except ValueError:
         return words
 
 
-def _choice(field: Mapping[str, Any], words: str) -> Any:
-    options = [Option(value=value, label=title) for value, title in _texts(choices(field))]
-    option = _named(options, words)
+def _choice(field: FormField, words: str) -> str:
+    option = _named([Option(value=value, label=title) for value, title in field.choices], words)
     return option.value if option else words.strip()
-
-
-def _texts(pairs: Iterable[tuple[Any, Any]]) -> Iterable[tuple[str, str]]:
-    return ((str(value), str(title)) for value, title in pairs)
 
 
 # ---- in the words the person saw ----
@@ -316,13 +306,9 @@ def answer_words(wording: Wording, answer: QuestionAnswer | Said) -> str:
     if answer.selected:
         return ", ".join(labels.get(one, one) for one in answer.selected)
     if answer.fields:
-        return "; ".join(f"{_title(wording, name)}: {_value(value)}" for name, value in answer.fields.items())
+        titles = {one.name: one.title for one in form_fields(wording.form)}
+        return "; ".join(f"{titles.get(name, name)}: {_value(value)}" for name, value in answer.fields.items())
     return answer.text or ""
-
-
-def _title(wording: Wording, name: str) -> str:
-    field = properties(wording.form).get(name, {}) if wording.form else {}
-    return str(field.get("title") or name)
 
 
 def _value(value: Any) -> str:

@@ -23,7 +23,7 @@ from postroom.questions.model import (
     is_approval,
     is_permission,
 )
-from postroom.questions.rules.form import properties
+from postroom.questions.rules.form import form_fields
 
 HIDDEN_SUBJECT: Final = "A question waits for you"
 _UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -178,7 +178,7 @@ def how_to_reply(wording: Wording) -> str:
             several = ", or several, separated by commas" if wording.multiple else ""
             return f"Reply with a number or the words{several}."
         case QuestionKind.FORM:
-            names = [one_line(name, 100) for name in properties(wording.form or {})]
+            names = [one_line(one.name, 100) for one in form_fields(wording.form)]
             return "Reply to this message with one line for each:\n" + "\n".join(f"{name}: …" for name in names)
         case _:
             return "Reply to this message with your answer."
