@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from benchmarks.growth_rows import row_id
 from postroom.attention.store import StoredNotices
-from postroom.conversations.history import StoredLately, StoredPersonHistory
+from postroom.conversations.history import Histories, Lately
 from postroom.conversations.model import HistoryQuery
 from postroom.conversations.store import WRITTEN, StoredInbound, TalkPulse
 from postroom.delivery.files.taking import DAY_US, Retention
@@ -136,9 +136,9 @@ class Asked:
         }
 
     def _people(self) -> dict[str, Look]:
-        person, said = self._person(), StoredPersonHistory(self.database)
+        person, said = self._person(), Histories(self.database)
         notes = StoredNotes(self.database)
-        inbound, lately = StoredInbound(self.database, str), StoredLately(self.database, "owner")
+        inbound, lately = StoredInbound(self.database, str), Lately(self.database, "owner")
         return {
             "a person's page": lambda: said.parts(person, HistoryQuery(limit=6)),
             "a conversation with one butler": lambda: said.parts(person, HistoryQuery(butler="butler1")),

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.clock import FakeClock
-from tests.conversations.test_routing import ADA
-from tests.conversations.test_strangers import Post
+from tests.conversations.test_strangers import ADA, Room, room_of
 from tests.household.asked_household import ask, parts, phone, press, until
 from tests.household.talking import talking
+from tests.opened_database import opened_file
 
 from postroom.conversations.inbound import Flood
 from postroom.conversations.texts import ENGLISH
 from postroom.message.inbound import InboundMessage
-from postroom.people.model import Person
+from postroom.people.model import PersonAddress
 from postroom.questions.model import QuestionStatus
 
 pytestmark = pytest.mark.requirement("talk:flood")
 
 
-class People:
-    async def at(self, channel: str, address: str) -> Person | None:
-        return ADA if address == "5" else None
+@pytest.fixture
+async def room(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Room]:
+    async with opened_file(tmp_path) as database:
+        places = (PersonAddress(channel="pager", address="5", verified_at_us=1),)
+        yield await room_of(database, clock, replace(ADA, addresses=places))
 
 
 def message(number: int, sender: str | None = "5", at_us: int | None = None) -> InboundMessage:
@@ -61,9 +65,9 @@ async def test_beyond_the_first_ones_of_a_minute_nothing_is_read_and_the_sender_
         await until(answered)
 
 
-async def test_a_message_that_comes_again_is_no_new_one_and_after_a_minute_all_is_read_again(clock: FakeClock) -> None:
-    post = Post()
-    flood = Flood(people=People(), outbound=post, clock=clock, most=2)
+async def test_a_message_that_comes_again_is_no_new_one_and_after_a_minute_all_is_read_again(room: Room) -> None:
+    post, clock = room.post, room.clock
+    flood = Flood(people=room.people, outbound=room.post, clock=clock, most=2)
 
     assert [await flood.handle(message(one)) for one in (1, 2, 1, 2, 3, 4, 3)] == [False] * 4 + [True] * 3
     assert len(post.sent) == 1
@@ -74,15 +78,15 @@ async def test_a_message_that_comes_again_is_no_new_one_and_after_a_minute_all_i
     assert len(post.sent) == 2
 
 
-async def test_what_was_written_over_a_day_is_no_flood_when_it_is_read_at_once(clock: FakeClock) -> None:
-    flood = Flood(people=People(), outbound=Post(), clock=clock, most=2)
+async def test_what_was_written_over_a_day_is_no_flood_when_it_is_read_at_once(room: Room) -> None:
+    flood = Flood(people=room.people, outbound=room.post, clock=room.clock, most=2)
     for one in range(10):
-        assert not await flood.handle(message(one, at_us=clock.now_us() + one * 31_000_000))
+        assert not await flood.handle(message(one, at_us=room.clock.now_us() + one * 31_000_000))
 
 
-async def test_strangers_and_others_are_counted_apart_and_strangers_are_told_nothing(clock: FakeClock) -> None:
-    post = Post()
-    flood = Flood(people=People(), outbound=post, clock=clock, most=1)
+async def test_strangers_and_others_are_counted_apart_and_strangers_are_told_nothing(room: Room) -> None:
+    post, clock = room.post, room.clock
+    flood = Flood(people=room.people, outbound=room.post, clock=clock, most=1)
     assert [await flood.handle(message(one, "9")) for one in (1, 2, 3)] == [False, True, True]
     assert not await flood.handle(message(4, "5"))
     assert not await flood.handle(message(5, None))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,9 @@ from tests.support.query_plans import query_plans
 
 from postroom.butlers.model import Session, SessionStatus
 from postroom.conversations import history
-from postroom.conversations.history import Histories, Lately, StoredLately, StoredPersonHistory, StoredTalk, line_of
+from postroom.conversations.history import Histories, Lately, StoredTalk, line_of
 from postroom.conversations.model import (
     HistoryEntry,
-    HistoryPart,
     HistoryQuery,
     InboundMove,
     InboundStatus,
@@ -104,45 +102,6 @@ def test_a_secret_answer_is_in_no_line() -> None:
     assert line_of(HistoryEntry(id="q1", what=secret)).answer == ""
 
 
-async def test_the_last_of_each_person_keeps_its_order() -> None:
-    class Store:
-        async def last(self, limit: int) -> Mapping[str, HistoryEntry]:
-            return {"b": HistoryEntry(id="m1", what=KEPT), "a": HistoryEntry(id="m1", what=KEPT)}
-
-    assert list(await Lately(store=Store()).last(5)) == ["b", "a"]
-
-
-async def test_the_page_ends_where_a_source_was_not_read_further(someone: Person) -> None:
-    class Store:
-        async def parts(self, person: Person, wanted: HistoryQuery) -> Sequence[HistoryPart]:
-            return [HistoryPart(entries=[HistoryEntry(id="m1", what=KEPT)], floor="m1")]
-
-    page = await Histories(store=Store()).of(someone, HistoryQuery())
-
-    assert ([one.id for one in page.lines], page.before) == (["m1"], "m1")
-
-
-@pytest.fixture
-def someone() -> Person:
-    from postroom.people.model import PersonRole
-
-    return Person(
-        id="anna",
-        owner_agent="o",
-        name="Anna",
-        aliases=(),
-        agent_address="a",
-        role=PersonRole.MEMBER,
-        trusted=False,
-        zone=None,
-        language=None,
-        addresses=(),
-        source="api",
-        created_at_us=1,
-        updated_at_us=1,
-    )
-
-
 MINUTE_US = 60_000_000
 MAIL = PersonAddress(channel="email", address="Ada@example.org")
 ADA = Person(
@@ -181,9 +140,9 @@ class Said:
             channel="telegram", number=1, message_id=f"{self.minutes}", places=(place,), sender="77", text="hi"
         )
         decision = RoutedMessage(kind=RouteKind.BUTLER, target=butler, reason="named", words="hi")
-        decided = await store.decide(await store.keep(message, at_us), decision, person, at_us)
-        assert decided is not None
-        return decided
+        await store.keep(message, at_us)
+        assert await store.decide(message, decision, person, at_us)
+        return await store.named(message)
 
     async def sent(self, channel: str = "telegram", address: str = "77", **more: Any) -> str:
         key = f"{channel}:{address.lower()}"
@@ -208,7 +167,7 @@ class Said:
 
     async def history(self, **wanted: Any) -> list[str]:
         """All pages of it."""
-        store, found, before = StoredPersonHistory(self.database), list[str](), None
+        store, found, before = Histories(self.database), list[str](), None
         for _ in range(50):
             query = HistoryQuery(**{"before": before, **wanted})
             page, before = merged(await store.parts(ADA, query), query.limit)
@@ -266,7 +225,7 @@ async def test_an_answer_in_a_group_is_the_persons_and_what_it_sent_to_others_is
     await said.sent(address="-100")
 
     assert await said.history() == [answer, asked.id]
-    [part, *_] = await StoredPersonHistory(said.database).parts(ADA, HistoryQuery())
+    [part, *_] = await Histories(said.database).parts(ADA, HistoryQuery())
     assert part.entries[0].replies == (answer,)
 
 
@@ -289,7 +248,7 @@ async def test_a_filter_that_fits_nothing_reads_so_many_rows_and_goes_on(
         await said.sent("email", "bob@example.org")
     query = HistoryQuery(butler="health", limit=2)
 
-    page, before = merged(await StoredPersonHistory(said.database).parts(ADA, query), 2)
+    page, before = merged(await Histories(said.database).parts(ADA, query), 2)
 
     assert page == [] and before is not None
     assert await said.history(butler="health", limit=2) == [old.id]
@@ -314,7 +273,7 @@ async def test_every_statement_goes_by_an_index(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("talk:console")
 async def test_the_last_of_each_person_is_found_newest_first(database: Database, people: StoredPeople) -> None:
-    said, lately = Said(database), StoredLately(database, HOUSEHOLD_OWNER)
+    said, lately = Said(database), Lately(database, HOUSEHOLD_OWNER)
     place = PersonAddress(channel="email", address="Bob@example.org")
     bob = await people.create(HOUSEHOLD_OWNER, NewPerson(name="Bob", addresses=(place,)), source="api", now_us=1)
     await said.written()
@@ -330,7 +289,7 @@ async def test_the_last_of_each_person_is_found_newest_first(database: Database,
 
 
 async def test_where_nothing_was_said_there_is_no_one(database: Database) -> None:
-    assert await StoredLately(database, HOUSEHOLD_OWNER).last(10) == {}
+    assert await Lately(database, HOUSEHOLD_OWNER).last(10) == {}
     assert await TalkPulse(database).pulse() == (0, 0, 0)
 
 
@@ -366,9 +325,9 @@ def words(number: int, **more: Any) -> InboundMessage:
 async def routed(store: StoredInbound, number: int, *, text: str = "hi", person: str = "p1") -> KeptMessage:
     at_us = NOON_US + number * MINUTE_US
     decision = RoutedMessage(kind=RouteKind.BUTLER, target="general", reason="named", words=text)
-    decided = await store.decide(await store.keep(words(number), at_us), decision, person, at_us)
-    assert decided is not None
-    return decided
+    await store.keep(words(number), at_us)
+    assert await store.decide(words(number), decision, person, at_us)
+    return await store.named(words(number))
 
 
 async def sent(database: Database, provider_id: str = "", **changes: Any) -> str:

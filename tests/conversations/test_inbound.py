@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,8 +11,10 @@ import pytest
 from structlog.testing import capture_logs
 from tests.clock import START_US, FakeClock
 from tests.patience import PATIENCE_SECONDS
+from tests.people.known_people import household_people
 from tests.support.counted import CountedLoops
 
+from postroom.approvals.store.approvals import HeardThreads
 from postroom.conversations.inbound import (
     AGE_SECONDS,
     Forgotten,
@@ -27,24 +28,23 @@ from postroom.conversations.inbound import (
     reopening_handler,
     replies_in,
 )
-from postroom.conversations.model import InboundStatus, KeptMessage, RoutedMessage, RouteKind
+from postroom.conversations.model import InboundStatus, RouteKind
+from postroom.conversations.store import StoredInbound, StoredTroubles
+from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import TargetUnavailable
-from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.ids import IdMint, seconds
 from postroom.message.inbound import Flag, InboundEvent, InboundMessage, InboundTrouble, Listened, Press
-from postroom.people.model import Person
+from postroom.questions.asked_people import AskedPeople
 
 WORDS = InboundMessage(channel="discord", number=1, message_id="9", places=("77",), text="hi")
 
 
-class Store:
-    asked: int = 0
-
-    async def undecided(self, before_us: int) -> Sequence[KeptMessage]:
-        self.asked = before_us
-        return [KeptMessage(id="m", message=WORDS, received_us=START_US)]
+@pytest.fixture
+def kept(database: Database) -> StoredInbound:
+    return StoredInbound(database, IdMint().mint)
 
 
-async def test_it_goes_to_the_handlers_in_their_order_until_one_takes_it(clock: FakeClock) -> None:
+async def test_it_goes_to_the_handlers_in_their_order_until_one_takes_it(kept: StoredInbound, clock: FakeClock) -> None:
     heard: list[str] = []
 
     def handler(name: str, takes: bool):  # type: ignore[no-untyped-def]
@@ -57,13 +57,16 @@ async def test_it_goes_to_the_handlers_in_their_order_until_one_takes_it(clock: 
 
         return handle
 
-    store = Store()
+    await kept.keep(WORDS, clock.now_us())
     handlers = [handler("broken", False), handler("passes", False), handler("takes", True), handler("never", True)]
-    again_us = await Forgotten(kept=store, handlers=handlers, clock=clock).look()
+    forgotten = Forgotten(kept=kept, handlers=handlers, clock=clock)
+    await clock.advance(AGE_SECONDS)
+    again_us = await forgotten.look()
 
+    assert (heard, again_us) == ([], clock.now_us() + seconds(AGE_SECONDS)), "until then it may be in hand"
+    await clock.advance(1)
+    await forgotten.look()
     assert heard == ["broken", "passes", "takes"]
-    assert store.asked == clock.now_us() - seconds(AGE_SECONDS)
-    assert again_us == clock.now_us() + seconds(AGE_SECONDS)
 
 
 class Bot:
@@ -195,20 +198,14 @@ def test_only_a_persons_answers_to_messages_are_replies(message: InboundMessage,
     assert found == [("pager", one, "3") for one in addresses]
 
 
-class Notebook:
-    def __init__(self) -> None:
-        self.heard: list[tuple[str, str, str]] = []
-
-    async def hear(self, channel: str, address: str, thread: str, now_us: int) -> None:
-        self.heard.append((channel, address, thread))
-
-
-async def test_where_a_person_wrote_is_remembered_under_every_address_of_the_place(clock: FakeClock) -> None:
-    notebook = Notebook()
+async def test_where_a_person_wrote_is_remembered_under_every_address_of_the_place(
+    database: Database, clock: FakeClock
+) -> None:
+    notebook = HeardThreads(database)
 
     assert not await hearing_handler(notebook, clock)(written(places=("-5", "@chan")))
 
-    assert notebook.heard == [("pager", "-5", "9"), ("pager", "@chan", "9")]
+    assert [await notebook.heard("pager", place, "9") for place in ("-5", "@chan", "5")] == [True, True, False]
 
 
 async def test_a_message_somebody_stumbles_over_holds_nobody_up(clock: FakeClock) -> None:
@@ -248,40 +245,31 @@ async def test_a_surprise_is_no_reason_to_stop_listening(clock: FakeClock) -> No
     assert (seen, loops.errors) == ([7], [("inbound", "RuntimeError")])
 
 
-class Sentences:
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    async def begin(self, trouble: InboundTrouble) -> None:
-        self.said.append(trouble.sentence)
-
-    async def end(self, channel: str) -> None:
-        self.said.append(f"{channel} is well")
-
-
 @pytest.mark.requirement("mail:deaf-said")
-async def test_a_week_of_the_same_refusal_is_one_line_and_one_sentence(clock: FakeClock) -> None:
-    bot, notebook = Bot(), Sentences()
-    bot.broken = 1000
-    inbound = replace(reader(bot, [], clock), troubles=notebook)
+async def test_a_week_of_the_same_refusal_is_one_line_and_one_sentence(database: Database, clock: FakeClock) -> None:
+    bot, troubles = Bot(), StoredTroubles(database)
+    bot.broken = 100
+    inbound = replace(reader(bot, [], clock), troubles=troubles)
     with capture_logs() as logs:
-        for _ in range(1000):
+        for _ in range(100):
             await inbound.look()
-        assert notebook.said == ["away"]
+        assert [one.sentence for one in await troubles.listed()] == ["away"]
         await inbound.look()
         await inbound.look()
 
     assert [one["event"] for one in logs] == ["inbound.unavailable", "inbound.available"]
-    assert notebook.said == ["away", "pager is well"]
+    assert await troubles.listed() == []
 
 
 @pytest.mark.requirement("mail:deaf-said")
-async def test_what_an_earlier_process_left_is_ended_by_the_first_look_that_works(clock: FakeClock) -> None:
-    notebook = Sentences()
-    inbound = replace(reader(Bot([7]), [], clock), troubles=notebook)
-    await inbound.look()
+async def test_what_an_earlier_process_left_is_ended_by_the_first_look_that_works(
+    database: Database, clock: FakeClock
+) -> None:
+    troubles = StoredTroubles(database)
+    await troubles.begin(InboundTrouble(channel="pager", sentence="away", since_us=START_US))
+    await replace(reader(Bot([7]), [], clock), troubles=troubles).look()
 
-    assert notebook.said == ["pager is well"]
+    assert await troubles.listed() == []
 
 
 @pytest.mark.requirement("mail:reopened")
@@ -326,43 +314,30 @@ KEPT_WORDS = InboundMessage(channel="telegram", number=1, message_id="9", places
 PRESS = Press(channel="telegram", event_id="e", callback_id="c", places=("77",), sender="77", token="t")
 
 
-class Known:
-    async def at(self, channel: str, address: str) -> Person | None:
-        return None
-
-
-class KeptStore:
-    def __init__(self) -> None:
-        self.kept: KeptMessage | None = None
-        self.decided: list[RoutedMessage] = []
-
-    async def keep(self, message: InboundMessage, now_us: int) -> KeptMessage:
-        self.kept = self.kept or KeptMessage(id="m", message=message, received_us=now_us)
-        return self.kept
-
-    async def decide(
-        self, kept: KeptMessage, routed: RoutedMessage, person: str | None, now_us: int
-    ) -> KeptMessage | None:
-        self.decided.append(routed)
-        self.kept = replace(kept, status=InboundStatus.HANDLED)
-        return self.kept
+@pytest.fixture
+async def people(database: Database) -> AskedPeople:
+    stored, _ = await household_people(database)
+    return AskedPeople(book=stored)
 
 
 @pytest.mark.requirement("talk:stored-first")
-async def test_it_is_stored_first_and_a_second_time_nothing_more_is_done(clock: FakeClock) -> None:
-    store, seen = KeptStore(), list[InboundStatus]()
+async def test_it_is_stored_first_and_a_second_time_nothing_more_is_done(
+    kept: StoredInbound, people: AskedPeople, clock: FakeClock
+) -> None:
+    seen = list[InboundStatus]()
 
     async def takes(event: InboundEvent) -> bool:
-        assert store.kept is not None
-        seen.append(store.kept.status)
+        assert isinstance(event, InboundMessage)
+        seen.append((await kept.named(event)).status)
         return True
 
-    handlers = [keeping_handler(store, clock), answering(store, clock, takes, "a question", Known(), {})]
+    handlers = [keeping_handler(kept, clock), answering(kept, clock, takes, "a question", people, {})]
     for _ in range(2):
         await hand_over(KEPT_WORDS, handlers, "telegram")
 
     assert seen == [InboundStatus.RECEIVED]
-    assert [(one.kind, one.reason) for one in store.decided] == [(RouteKind.ANSWER, "it answers a question")]
+    found = await kept.named(KEPT_WORDS)
+    assert (found.kind, found.reason) == (RouteKind.ANSWER, "it answers a question")
 
 
 @pytest.mark.requirement("talk:order")
@@ -377,7 +352,7 @@ async def test_it_is_stored_first_and_a_second_time_nothing_more_is_done(clock: 
     ],
 )
 async def test_words_to_a_butler_by_name_answer_no_open_question_unless_they_reply_to_it(
-    clock: FakeClock, text: str, replies_to: str | None, answers: bool
+    kept: StoredInbound, people: AskedPeople, clock: FakeClock, text: str, replies_to: str | None, answers: bool
 ) -> None:
     heard: list[InboundEvent] = []
 
@@ -385,20 +360,19 @@ async def test_words_to_a_butler_by_name_answer_no_open_question_unless_they_rep
         heard.append(event)
         return True
 
-    handler = answering(KeptStore(), clock, takes, "a question", Known(), {"general": True})
+    handler = answering(kept, clock, takes, "a question", people, {"general": True})
     assert await handler(replace(KEPT_WORDS, text=text, replies_to=replies_to)) is answers
     assert bool(heard) is answers
 
 
-async def test_what_a_handler_leaves_is_undecided_and_a_press_is_no_message(clock: FakeClock) -> None:
-    store = KeptStore()
-
+async def test_what_a_handler_leaves_is_undecided_and_a_press_is_no_message(
+    kept: StoredInbound, people: AskedPeople, clock: FakeClock
+) -> None:
     async def leaves(event: InboundEvent) -> bool:
         return isinstance(event, Press)
 
-    handlers = [keeping_handler(store, clock), commanding(store, clock, leaves, "it is a command", Known())]
+    handlers = [keeping_handler(kept, clock), commanding(kept, clock, leaves, "it is a command", people)]
     await hand_over(KEPT_WORDS, handlers, "telegram")
     await hand_over(PRESS, handlers, "telegram")
 
-    assert store.kept is not None and store.kept.status is InboundStatus.RECEIVED
-    assert store.decided == []
+    assert (await kept.named(KEPT_WORDS)).status is InboundStatus.RECEIVED

@@ -68,9 +68,9 @@ async def test_what_no_store_can_hold_is_kept_nevertheless(store: StoredInbound)
 async def test_a_decision_is_made_once(store: StoredInbound) -> None:
     kept = await store.keep(words(), START_US)
 
-    decided = await store.decide(kept, GENERAL, "p1", START_US)
-    assert decided is not None
-    assert await store.decide(kept, GENERAL, "p1", START_US) is None
+    assert await store.decide(words(), GENERAL, "p1", START_US)
+    assert not await store.decide(words(), GENERAL, "p1", START_US)
+    decided = await store.named(words())
     assert (await store.with_butlers())[0].conversation == ("p1", "telegram", "77")
     assert await store.sessions_since("p1", START_US) == 1
     assert await store.move(decided, InboundMove.HAND_OVER, START_US, session_id="s")
@@ -88,7 +88,7 @@ async def test_a_decision_is_made_once(store: StoredInbound) -> None:
 async def test_words_that_no_butler_is_given_are_not_kept(store: StoredInbound, kind: RouteKind) -> None:
     kept = await store.keep(words(), START_US)
 
-    await store.decide(kept, RoutedMessage(kind=kind, reason="x", words="hi"), None, START_US)
+    await store.decide(words(), RoutedMessage(kind=kind, reason="x", words="hi"), None, START_US)
 
     found = await store.get(kept.id)
     assert found is not None and found.message.text is None
@@ -98,9 +98,8 @@ async def test_words_that_no_butler_is_given_are_not_kept(store: StoredInbound, 
 @pytest.mark.requirement("talk:words-go")
 async def test_old_words_are_erased_before_the_row_goes(store: StoredInbound, database: Database) -> None:
     kept = await store.keep(words(), START_US)
-    decided = await store.decide(kept, GENERAL, "p1", START_US)
-    assert decided is not None
-    await store.move(decided, InboundMove.STOP, START_US)
+    assert await store.decide(words(), GENERAL, "p1", START_US)
+    await store.move(await store.named(words()), InboundMove.STOP, START_US)
     [erasing] = [one for one in STALE if one.name == "words people wrote"]
 
     early, late = (retention(START_US + days * DAY_US, 90 * DAY_US) for days in (29, 31))
@@ -131,9 +130,9 @@ async def test_what_was_never_decided_is_found_again(store: StoredInbound) -> No
 @pytest.mark.requirement("talk:words-go")
 async def test_what_a_person_wrote_is_erased_with_the_person(store: StoredInbound, database: Database) -> None:
     for number, person in enumerate(["p1", "p2"]):
-        decided = await store.decide(await store.keep(words(str(number)), START_US), GENERAL, person, START_US)
-        assert decided is not None
-        await store.move(decided, InboundMove.STOP, START_US)
+        await store.keep(words(str(number)), START_US)
+        assert await store.decide(words(str(number)), GENERAL, person, START_US)
+        await store.move(await store.named(words(str(number))), InboundMove.STOP, START_US)
 
     assert await database.write(lambda connection: erase_written(connection, "p1", START_US)) == 1
     left = [await store.last(person, "telegram", "77") for person in ("p1", "p2")]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.clock import FakeClock
 from tests.conversations.test_history import session
-from tests.conversations.test_routing import ADA
-from tests.conversations.test_strangers import Book, Post, written
+from tests.conversations.test_strangers import ADA, Room, room_of, written
+from tests.opened_database import opened_file
 
 from postroom.butlers.model import STOPPED, Session, SessionStatus
 from postroom.butlers.wire import Route
@@ -23,7 +24,7 @@ from postroom.conversations.model import (
     SpokenTurn,
     moved,
 )
-from postroom.conversations.talk import Answering, Talk
+from postroom.conversations.talk import Answering
 from postroom.conversations.texts import ENGLISH, GERMAN
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import PostroomError, TargetUnavailable, ValidationError
@@ -51,7 +52,7 @@ class World:
             kept=self,
             sessions=self,
             said=self,
-            routes=self,
+            route=self.route,
             stopper=self,
             people=self,
             outbound=self,
@@ -226,8 +227,7 @@ async def test_a_message_that_was_stopped_during_its_hand_over_has_its_session_e
         world.kept["m1"] = replace(world.kept["m1"], status=InboundStatus.STOPPED)
         return Routed(result={"session_id": "orphan"})
 
-    world.route = route  # type: ignore[method-assign]
-    await world.loop.look()
+    await replace(world.loop, route=route).look()
 
     assert world.stopped == ["orphan"]
 
@@ -258,80 +258,62 @@ async def test_with_nothing_to_do_it_waits_until_it_is_woken(clock: FakeClock) -
     assert await World(clock).loop.look() is None
 
 
-class KnowsAda(Book):
-    person = ADA
-    sessions = 0
-    tokens = 0
-
-    async def at(self, channel: str, address: str) -> Person | None:
-        return self.person
-
-    async def sessions_since(self, person: str, since_us: int) -> int:
-        return self.sessions
-
-    async def tokens_since(self, person: str, since_us: int) -> int:
-        return self.tokens
-
-
 @pytest.fixture
-def book() -> KnowsAda:
-    return KnowsAda()
+async def room(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Room]:
+    """Ada writes here; a test may say what else is known of her."""
+    async with opened_file(tmp_path) as database:
+        yield await room_of(database, clock, replace(ADA, **getattr(request, "param", {})))
 
 
-async def heard(
-    book: KnowsAda, butlers: dict[str, bool], text: str = "hi", flags: frozenset[Flag] = frozenset()
-) -> str:
-    post = Post()
-    talk = Talk(
-        kept=book,
-        people=book,
-        threads=book,
-        butlers=butlers,
-        outbound=post,
-        clock=FakeClock(),
-        sessions_per_day=3,
-        tokens_per_day=1000,
-    )
-    assert await talk.handle(replace(written(), sender="77", text=text, flags=flags))
-    return "".join(one["delivery"]["message"] for one in post.sent)
+async def heard(room: Room, butlers: dict[str, bool], text: str = "hi", message_id: str = "9", **more: Any) -> str:
+    await room.hear(written(message_id, sender="77", text=text, **more), butlers)
+    return "".join(one["delivery"]["message"] for one in room.post.sent)
+
+
+async def decided(room: Room, message_id: str = "9") -> KeptMessage:
+    return await room.kept.named(written(message_id))
 
 
 @pytest.mark.requirement("talk:failure-in-words")
-async def test_without_a_model_the_person_is_told_so(book: KnowsAda) -> None:
-    assert await heard(book, {}) == ENGLISH.no_model
-    assert await heard(book, {"home": False, "general": True}, "/home hi") == ENGLISH.butler_without_model.format(
-        butler="home"
+async def test_without_a_model_the_person_is_told_so(room: Room) -> None:
+    assert await heard(room, {}) == ENGLISH.no_model
+    room.post.sent.clear()
+    assert await heard(room, {"home": False, "general": True}, "/home hi", "10") == (
+        ENGLISH.butler_without_model.format(butler="home")
     )
-    assert [one.kind for one in book.decided] == [RouteKind.NO_MODEL] * 2
+    assert [(await decided(room, one)).kind for one in ("9", "10")] == [RouteKind.NO_MODEL] * 2
 
 
-async def test_a_name_without_words_is_asked_what_it_should_do(book: KnowsAda) -> None:
-    book.person = replace(ADA, language="de")
-
-    assert await heard(book, {"general": True}, "/general") == GERMAN.nothing_asked.format(butler="general")
-
-
-@pytest.mark.requirement("talk:limit")
-async def test_the_limit_is_told_in_words(book: KnowsAda) -> None:
-    book.sessions = 3
-
-    assert await heard(book, {"general": True}) == ENGLISH.limit.format(sessions=3, tokens=1000)
+@pytest.mark.parametrize("room", [{"language": "de"}], indirect=True, ids=["german"])
+async def test_a_name_without_words_is_asked_what_it_should_do(room: Room) -> None:
+    assert await heard(room, {"general": True}, "/general") == GERMAN.nothing_asked.format(butler="general")
 
 
 @pytest.mark.requirement("talk:limit")
-async def test_tokens_are_limited_as_well(book: KnowsAda) -> None:
-    book.tokens = 1000
+async def test_the_limit_is_told_in_words(room: Room) -> None:
+    for _ in range(3):
+        await room.spent()
 
-    assert await heard(book, {"general": True}) == ENGLISH.limit.format(sessions=3, tokens=1000)
-    assert "tokens" in book.decided[0].reason
+    assert await heard(room, {"general": True}) == ENGLISH.limit.format(sessions=3, tokens=1000)
+
+
+@pytest.mark.requirement("talk:limit")
+async def test_tokens_are_limited_as_well(room: Room) -> None:
+    await room.spent(tokens=1000)
+
+    assert await heard(room, {"general": True}) == ENGLISH.limit.format(sessions=3, tokens=1000)
+    assert "tokens" in (await decided(room)).reason
 
 
 @pytest.mark.requirement("talk:strangers")
-async def test_forwarded_words_are_not_acted_on_and_a_machine_is_not_answered(book: KnowsAda) -> None:
-    assert await heard(book, {"general": True}, flags=frozenset({Flag.FORWARDED})) == ENGLISH.forwarded
-    assert await heard(book, {"general": True}, flags=frozenset({Flag.FORWARDED, Flag.AUTOMATIC})) == ""
+async def test_forwarded_words_are_not_acted_on_and_a_machine_is_not_answered(room: Room) -> None:
+    assert await heard(room, {"general": True}, flags=frozenset({Flag.FORWARDED})) == ENGLISH.forwarded
+    room.post.sent.clear()
+    machine = frozenset({Flag.FORWARDED, Flag.AUTOMATIC})
+    assert await heard(room, {"general": True}, message_id="10", flags=machine) == ""
 
 
-async def test_what_a_butler_takes_is_answered_by_the_butler_alone(book: KnowsAda) -> None:
-    assert await heard(book, {"general": True}, "{hostile} %s </data>") == ""
-    assert [(one.kind, one.words) for one in book.decided] == [(RouteKind.BUTLER, "{hostile} %s </data>")]
+async def test_what_a_butler_takes_is_answered_by_the_butler_alone(room: Room) -> None:
+    assert await heard(room, {"general": True}, "{hostile} %s </data>") == ""
+    taken = await decided(room)
+    assert (taken.kind, taken.message.text) == (RouteKind.BUTLER, "{hostile} %s </data>")

@@ -47,9 +47,9 @@ async def known(store: OpenedStore, name: str) -> str:
         channel="telegram", number=3, message_id=name, places=("77",), sender="77", text=f"secret of {name}"
     )
     to_butler = RoutedMessage(kind=RouteKind.BUTLER, target="general", reason="named", words=written.text or "")
-    decided = await inbound.decide(await inbound.keep(written, START_US), to_butler, person.id, START_US)
-    assert decided is not None
-    await inbound.move(decided, InboundMove.STOP, START_US)
+    await inbound.keep(written, START_US)
+    assert await inbound.decide(written, to_butler, person.id, START_US)
+    await inbound.move(await inbound.named(written), InboundMove.STOP, START_US)
     return person.id
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.datastructures import MutableHeaders
@@ -19,6 +19,7 @@ from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, person_id_of
 from postroom.message.delivery import HeldAddress, folded
+from postroom.people.store.rows import StoredHeldAddresses
 
 # -- What every answer says to the browser that shows it --
 
@@ -96,12 +97,6 @@ def asked_path(request: Request) -> str:
 Place = tuple[str, str]
 """A channel, and an address on it."""
 _HUES: Final = 6
-
-
-class NameRecords(Protocol):
-    async def held(self, folded: Collection[str], ids: Collection[str]) -> Sequence[HeldAddress]:
-        """Those at these folded addresses on any channel, and those with these ids, in one query."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +193,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameBook:
-    records: NameRecords
+    records: StoredHeldAddresses
 
     async def names(self, visitor: Principal, places: Iterable[Place], ids: Iterable[str] = ()) -> Names:
         """Of a whole page at once; a page is shown without names rather than not at all."""

@@ -7,16 +7,19 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 
+from postroom.conversations.store import TalkPulse
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal
+from postroom.overview.counts import StoredOverview
+from postroom.questions.store.questions import QuestionFigures
 
 _LOOK_SECONDS: Final = 1.0
 _PATIENCE_SECONDS: Final = 3.0  # a messenger that is away must not hold up what the ledger knows
@@ -106,20 +109,12 @@ class Changes:
 # -- The moments of the newest changes, by topic: what an open page is refreshed by --
 
 
-class LedgerPulse(Protocol):
-    async def pulse(self) -> dict[str, tuple[Any, ...]]: ...
-
-
-class OnePulse(Protocol):
-    async def pulse(self) -> tuple[Any, ...]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class HouseholdPulse:
-    record: LedgerPulse
+    record: StoredOverview
     notes: StoredNotes
-    questions: OnePulse
-    talk: OnePulse
+    questions: QuestionFigures
+    talk: TalkPulse
 
     async def look(self, user_ids: Collection[str], now_us: int) -> Mapping[str, tuple[Any, ...]]:
         """By topic (`deliveries`, `approvals`, `inbox:<user>`): the moment of the newest change, then whatever else
@@ -133,12 +128,16 @@ class HouseholdPulse:
 # -- What the console needs from the household --
 
 
-class Tools(Protocol):
+@dataclass(frozen=True, slots=True)
+class Tools:
     """The messenger's tools, called as the person who is signed in."""
+
+    ask: Callable[[Principal, str, Mapping[str, Any], float], Awaitable[dict[str, Any]]]
 
     async def call(
         self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float = 30.0
-    ) -> dict[str, Any]: ...
+    ) -> dict[str, Any]:
+        return await self.ask(caller, tool, arguments, timeout_seconds)
 
 
 async def asked(tools: Tools, who: Principal, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:

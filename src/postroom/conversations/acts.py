@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from typing import Annotated, Final, Literal, Protocol
+from typing import Annotated, Final, Literal
 
 import structlog
 from fastapi import APIRouter, Query
@@ -21,7 +21,7 @@ from postroom.message.inbound import Press
 from postroom.people.acts import REFUSALS, Cursor, Limit, PersonId, check_own
 from postroom.people.model import DEVICE_ID
 from postroom.people.people import People
-from postroom.questions.hearing import PressReaction
+from postroom.questions.hearing import Hearing
 
 OnlyOf = Annotated[Text | None, Query(max_length=64, description="Only what this butler said, asked or was given.")]
 OnlyOn = Annotated[Text | None, Query(max_length=64, description="Only what was said on this channel.")]
@@ -113,10 +113,6 @@ _log = structlog.get_logger("postroom.press")
 _HEADERS: Final = {"Cache-Control": "no-store"}
 
 
-class HearsPresses(Protocol):
-    async def pressed(self, press: Press) -> PressReaction: ...
-
-
 class NotificationPress(BaseModel):
     """What the app was given with the notification."""
 
@@ -126,7 +122,7 @@ class NotificationPress(BaseModel):
     token: Annotated[str, Field(min_length=1, max_length=64, description="Of the button")]
 
 
-def press_router(accounts: Collection[str], ear: HearsPresses) -> APIRouter:
+def press_router(accounts: Collection[str], ear: Hearing) -> APIRouter:
     """Needs no other proof than the button's own token: it was sent to that device only, encrypted."""
     router = APIRouter(prefix=PATH, tags=["channels"], route_class=JsonRoute)
 

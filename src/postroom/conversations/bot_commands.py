@@ -5,21 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
-from postroom.conversations.inbound import KeepsMessages
 from postroom.conversations.model import InboundMove, InboundStatus, KeptMessage
-from postroom.conversations.mute_and_snooze import ProvedPeople
-from postroom.conversations.talk import DAY_SECONDS, StopsSessions, able
+from postroom.conversations.store import StoredInbound
+from postroom.conversations.talk import DAY_SECONDS, ButlersStop, able
 from postroom.conversations.texts import Texts, texts_for
+from postroom.inbox.model import NotificationQuery
+from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import Outbound
 from postroom.message.inbound import InboundMessage
 from postroom.message.outgoing import said_back
-from postroom.people.model import Person
+from postroom.people.model import Person, inbox_of_person
+from postroom.questions.asked_people import AskedPeople
+from postroom.questions.model import QuestionStatus
+from postroom.questions.questions import Asking
+from postroom.questions.rules.words import asked_line, is_hidden, one_line
 
 MOST_LISTED: Final = 5
+_MOST_COUNTED: Final = 50
+_LINE: Final = 100
 _LOOKS: Final = 5
 _FOR_ALL_TO_SEE: Final = frozenset({"help", "stop"})
 _COMMAND: Final = re.compile(
@@ -27,20 +35,13 @@ _COMMAND: Final = re.compile(
 )
 
 
-class WaitsForPerson(Protocol):
-    """What waits for a person: how much of it, and the newest as one line each."""
-
-    async def unread(self, person: str, most: int) -> tuple[int, Sequence[str]]: ...
-
-    async def questions(self, person: str, most: int) -> tuple[int, Sequence[str]]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TalkCommands:
-    kept: KeepsMessages
-    people: ProvedPeople
-    desk: WaitsForPerson
-    stopper: StopsSessions
+    kept: StoredInbound
+    people: AskedPeople
+    inbox: StoredNotes
+    asking: Asking
+    stopper: ButlersStop
     outbound: Outbound
     butlers: Mapping[str, bool]
     clock: Clock
@@ -65,9 +66,9 @@ class TalkCommands:
             case "status":
                 return await self._status(texts, message, person)
             case "inbox":
-                return _listed(texts.inbox, texts.inbox_empty, *await self.desk.unread(person.id, MOST_LISTED))
+                return await self._inbox(texts, person)
             case "asks":
-                return _listed(texts.asks, texts.asks_none, *await self.desk.questions(person.id, MOST_LISTED))
+                return await self._asks(texts, person)
             case "stop":
                 return await self._stop(texts, message, person)
             case "why":
@@ -76,6 +77,19 @@ class TalkCommands:
                 return texts.paired.format(name=person.name)
             case _:
                 return texts.help.format(names=", ".join(f"/{name}" for name in able(self.butlers)) or "–")
+
+    async def _inbox(self, texts: Texts, person: Person) -> str:
+        now_us, owner = self.clock.now_us(), inbox_of_person(person.id)
+        count = await self.inbox.unread(owner, now_us)
+        newest = await self.inbox.page(owner, NotificationQuery(is_read=False, limit=MOST_LISTED), now_us)
+        return _listed(texts.inbox, texts.inbox_empty, count, [one_line(one.message, _LINE) for one in newest])
+
+    async def _asks(self, texts: Texts, person: Person) -> str:
+        asked = await self.asking.listing(
+            Principal(Role.PERSON, person.id), status=QuestionStatus.OPEN, mine=True, limit=_MOST_COUNTED
+        )
+        shown = [one.question for one in asked if not is_hidden(one.question)][:MOST_LISTED]
+        return _listed(texts.asks, texts.asks_none, len(asked), [asked_line(one, _LINE) for one in shown])
 
     async def _status(self, texts: Texts, message: InboundMessage, person: Person) -> str:
         under_way = await self._open(message, person)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol, assert_never
+from typing import Any, Final, assert_never
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, and_, exists, func, or_, select, tuple_
 
@@ -42,32 +41,6 @@ from postroom.questions.store.tables import presentations, question_people, ques
 
 _MOST_WORDS: Final = 2_000
 _MOST_LINE: Final = 300
-
-
-class HistoryStore(Protocol):
-    async def parts(self, person: Person, wanted: HistoryQuery) -> Sequence[HistoryPart]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Histories:
-    store: HistoryStore
-
-    async def of(self, person: Person, wanted: HistoryQuery) -> PersonHistory:
-        found, before = merged(await self.store.parts(person, wanted), wanted.limit)
-        return PersonHistory(lines=[line_of(one) for one in found], before=before)
-
-
-class LatelyStore(Protocol):
-    async def last(self, limit: int) -> Mapping[str, HistoryEntry]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lately:
-    store: LatelyStore
-
-    async def last(self, limit: int) -> Mapping[str, HistoryLine]:
-        """The last that was said with each person, the newest first."""
-        return {person: line_of(entry) for person, entry in (await self.store.last(limit)).items()}
 
 
 def line_of(entry: HistoryEntry) -> HistoryLine:
@@ -147,9 +120,13 @@ Filters = Callable[[Subquery], Sequence[ColumnElement[bool]]]
 _in, _out, _asks, _cards = inbound_messages.c, delivery_requests.c, question_people.c, presentations.c
 
 
-class StoredPersonHistory:
+class Histories:
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    async def of(self, person: Person, wanted: HistoryQuery) -> PersonHistory:
+        found, before = merged(await self.parts(person, wanted), wanted.limit)
+        return PersonHistory(lines=[line_of(one) for one in found], before=before)
 
     async def parts(self, person: Person, wanted: HistoryQuery) -> Sequence[HistoryPart]:
         """Each source by itself, with how far down it was read."""
@@ -307,16 +284,17 @@ def questions_of(connection: Connection, ids: Sequence[str]) -> list[HistoryEntr
 _LOOKED_AT: Final = 2_000
 
 
-class StoredLately:
+class Lately:
     """`book` is whose people are meant."""
 
     def __init__(self, database: Database, book: str) -> None:
         self._database = database
         self._book = book
 
-    async def last(self, limit: int) -> Mapping[str, HistoryEntry]:
+    async def last(self, limit: int) -> Mapping[str, HistoryLine]:
         """By person, those of the newest entry first."""
-        return await self._database.read(lambda connection: _last(connection, self._book, limit))
+        found = await self._database.read(lambda connection: _last(connection, self._book, limit))
+        return {person: line_of(entry) for person, entry in found.items()}
 
 
 def _last(connection: Connection, book: str, limit: int) -> dict[str, HistoryEntry]:

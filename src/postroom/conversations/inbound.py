@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
-from postroom.conversations.model import InboundMove, InboundStatus, KeptMessage, RoutedMessage, RouteKind
-from postroom.conversations.mute_and_snooze import ProvedPeople, SaidHere
+from postroom.approvals.store.approvals import HeardThreads
+from postroom.conversations.history import StoredTalk
+from postroom.conversations.model import InboundStatus, RoutedMessage, RouteKind
 from postroom.conversations.routing import InboundFacts, is_for_named, route
+from postroom.conversations.store import StoredInbound, StoredTroubles
 from postroom.conversations.texts import texts_for
+from postroom.delivery.afterwards.news import StoredReplies
 from postroom.delivery.files.taking import MOST_FILES, FileTaking
 from postroom.kernel.database.marks import Marks
 from postroom.kernel.running.clock import Clock
@@ -32,6 +35,8 @@ from postroom.message.inbound import (
 )
 from postroom.message.outgoing import said_back
 from postroom.people.model import Person
+from postroom.people.store.rows import StoredClosedAddresses
+from postroom.questions.asked_people import AskedPeople
 from postroom.questions.timekeeper import Listening
 
 _POLL_SECONDS: Final = 25.0
@@ -40,18 +45,6 @@ UNKNOWN: Final = "unknown"  # what an earlier process left may still stand in th
 _log = structlog.get_logger("postroom.inbound")
 Handler = Callable[[InboundEvent], Awaitable[bool]]  # True when the event was this handler's
 MessageHandler = Callable[[InboundMessage], Awaitable[bool]]
-
-
-class Troubles(Protocol):
-    async def begin(self, trouble: InboundTrouble) -> None: ...
-
-    async def end(self, channel: str) -> None: ...
-
-
-class TakesOver(Protocol):
-    async def taken(self, message: InboundMessage, channel: object) -> InboundMessage:
-        """With the files that came with it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +62,8 @@ class Inbound:
     handlers: Sequence[Handler]
     clock: Clock
     watch: Listening | None = None
-    troubles: Troubles | None = None
-    files: TakesOver | None = None
+    troubles: StoredTroubles | None = None
+    files: ArrivingFiles | None = None
     _said: list[str] = field(default_factory=lambda: [UNKNOWN])
 
     async def look(self) -> int:
@@ -141,18 +134,6 @@ async def hand_over(event: InboundEvent, handlers: Sequence[Handler], source: st
             _log.error("inbound.bug", source=source, error=type(error).__name__)
 
 
-class Conversations(Protocol):
-    async def hear(self, channel: str, address: str, thread: str, now_us: int) -> None:
-        """Remembers where somebody wrote to us."""
-        ...
-
-
-class ReplyTaker(Protocol):
-    async def take(self, reply: InboundReply) -> object | None:
-        """None when it answers nothing of ours."""
-        ...
-
-
 def of_messages(handle: MessageHandler) -> Handler:
     """Presses are for others."""
 
@@ -162,11 +143,7 @@ def of_messages(handle: MessageHandler) -> Handler:
     return only_messages
 
 
-class Originals(Protocol):
-    async def keep(self, message: InboundMessage, now_us: int) -> None: ...
-
-
-def originals_handler(originals: Originals, clock: Clock) -> Handler:
+def originals_handler(originals: StoredReplies, clock: Clock) -> Handler:
     """Keeps what a person wrote with its quotes, where the answer is read without them; takes nothing itself."""
 
     async def handle(message: InboundMessage) -> bool:
@@ -177,11 +154,7 @@ def originals_handler(originals: Originals, clock: Clock) -> Handler:
     return of_messages(handle)
 
 
-class Reopening(Protocol):
-    async def reopen_bounced(self, channel: str, address: str) -> bool: ...
-
-
-def reopening_handler(closed: Reopening) -> Handler:
+def reopening_handler(closed: StoredClosedAddresses) -> Handler:
     """An address from which a person provably writes takes mail, whatever came back before; takes nothing itself."""
 
     async def handle(message: InboundMessage) -> bool:
@@ -192,7 +165,7 @@ def reopening_handler(closed: Reopening) -> Handler:
     return of_messages(handle)
 
 
-def hearing_handler(conversations: Conversations, clock: Clock) -> Handler:
+def hearing_handler(conversations: HeardThreads, clock: Clock) -> Handler:
     """
     Remembers that a message came in, so that an answer to it is known to be one; takes nothing for itself.
 
@@ -207,12 +180,12 @@ def hearing_handler(conversations: Conversations, clock: Clock) -> Handler:
     return of_messages(handle)
 
 
-def reply_handler(replies: ReplyTaker) -> Handler:
+def reply_handler(take: Callable[[InboundReply], Awaitable[object | None]]) -> Handler:
     """Answers to our own messages; everything else, and everybody else, is left alone."""
 
     async def handle(message: InboundMessage) -> bool:
         for reply in replies_in(message):
-            if await replies.take(reply) is not None:
+            if await take(reply) is not None:
                 return True
         return False
 
@@ -240,42 +213,7 @@ def replies_in(message: InboundMessage) -> list[InboundReply]:
 # Every message of a person is stored before anything is done about it, with what was decided in the end.
 
 
-class KeepsMessages(Protocol):
-    async def keep(self, message: InboundMessage, now_us: int) -> KeptMessage:
-        """Once for each message of the provider; the second time, as it is by now."""
-        ...
-
-    async def decide(
-        self, kept: KeptMessage, routed: RoutedMessage, person: str | None, now_us: int
-    ) -> KeptMessage | None:
-        """None when that was done before."""
-        ...
-
-    async def move(
-        self,
-        kept: KeptMessage,
-        move: InboundMove,
-        now_us: int,
-        *,
-        session_id: str | None = None,
-        reason: str = "",
-        tokens: int = 0,
-    ) -> bool: ...
-
-    async def undecided(self, before_us: int) -> Sequence[KeptMessage]: ...
-
-    async def with_butlers(self) -> Sequence[KeptMessage]: ...
-
-    async def open_in(self, person: str, channel: str, place: str) -> Sequence[KeptMessage]: ...
-
-    async def last(self, person: str, channel: str, place: str) -> KeptMessage | None: ...
-
-    async def sessions_since(self, person: str, since_us: int) -> int: ...
-
-    async def tokens_since(self, person: str, since_us: int) -> int: ...
-
-
-def keeping_handler(kept: KeepsMessages, clock: Clock) -> Handler:
+def keeping_handler(kept: StoredInbound, clock: Clock) -> Handler:
     """Stands before all others; takes only what was decided before, which a crash may bring again."""
 
     async def handle(message: InboundMessage) -> bool:
@@ -285,7 +223,7 @@ def keeping_handler(kept: KeepsMessages, clock: Clock) -> Handler:
 
 
 def answering(
-    kept: KeepsMessages, clock: Clock, handler: Handler, what: str, people: ProvedPeople, butlers: Mapping[str, bool]
+    kept: StoredInbound, clock: Clock, handler: Handler, what: str, people: AskedPeople, butlers: Mapping[str, bool]
 ) -> Handler:
     """A handler that takes answers; `what` they answer. A person may speak to a butler while a question is open."""
 
@@ -298,26 +236,27 @@ def answering(
     )
 
 
-def commanding(kept: KeepsMessages, clock: Clock, handler: Handler, what: str, people: ProvedPeople) -> Handler:
+def commanding(kept: StoredInbound, clock: Clock, handler: Handler, what: str, people: AskedPeople) -> Handler:
     """A handler that takes what needs no butler."""
     return _noting(kept, clock, handler, lambda _: RoutedMessage(kind=RouteKind.COMMAND, reason=what), people)
 
 
-def _noting(kept: KeepsMessages, clock: Clock, handler: Handler, decision: DecidesOn, people: ProvedPeople) -> Handler:
+def _noting(
+    kept: StoredInbound,
+    clock: Clock,
+    handler: Handler,
+    decision: Callable[[InboundMessage], RoutedMessage],
+    people: AskedPeople,
+) -> Handler:
     async def handle(event: InboundEvent) -> bool:
         if not await handler(event):
             return False
         if isinstance(event, InboundMessage):
-            now_us = clock.now_us()
             person = await people.at(event.channel, event.sender) if event.sender is not None else None
-            await kept.decide(await kept.keep(event, now_us), decision(event), person.id if person else None, now_us)
+            await kept.decide(event, decision(event), person.id if person else None, clock.now_us())
         return True
 
     return handle
-
-
-class DecidesOn(Protocol):
-    def __call__(self, message: InboundMessage, /) -> RoutedMessage: ...
 
 
 # What people send with their words is fetched and kept before anybody hears them; what cannot be is said to them.
@@ -331,8 +270,8 @@ class ArrivingFiles:
     """Within the limits of files that are sent. Of strangers, and of what was not said to us, nothing is fetched."""
 
     taking: FileTaking
-    people: ProvedPeople
-    threads: SaidHere
+    people: AskedPeople
+    threads: StoredTalk
     outbound: Outbound
 
     async def taken(self, message: InboundMessage, channel: object) -> InboundMessage:
@@ -413,7 +352,7 @@ class _Sender:
 class Flood:
     """Stands before all who store or look anything up, so that the presses of others need not wait."""
 
-    people: ProvedPeople
+    people: AskedPeople
     outbound: Outbound
     clock: Clock
     most: int
@@ -457,7 +396,7 @@ AGE_SECONDS: Final = 60.0  # until then it may be in hand
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
-    kept: KeepsMessages
+    kept: StoredInbound
     handlers: Sequence[Handler]
     clock: Clock
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import time, timedelta
-from typing import Final, Protocol
+from typing import Final
 
 from postroom.attention.attention import Attention
 from postroom.attention.model import NoticeState
 from postroom.attention.reading import NoticeAct, NoticeView, read_button
+from postroom.conversations.history import StoredTalk
 from postroom.conversations.model import SentBefore
 from postroom.conversations.texts import ENGLISH
 from postroom.kernel.running.clock import Clock
@@ -25,6 +26,7 @@ from postroom.message.inbound import InboundEvent, InboundMessage, Press
 from postroom.message.outgoing import Outgoing, said_back
 from postroom.message.wishes import OWN_AGENTS
 from postroom.people.model import Person
+from postroom.questions.asked_people import AskedPeople
 from postroom.questions.hearing import NOT_VALID
 
 HOUR_SECONDS: Final = 3600
@@ -39,29 +41,13 @@ _LIKE_LENGTH: Final = re.compile(r"[-+]?[\d.,]+[a-z]?", re.ASCII | re.IGNORECASE
 _UNITS: Final = {"m": 60, "h": 3600, "d": 86_400}
 
 
-class ProvedPeople(Protocol):
-    async def at(self, channel: str, address: str) -> Person | None:
-        """The person who has proved that this address is theirs."""
-        ...
-
-
-class SaidHere(Protocol):
-    async def replied_to(self, message: InboundMessage) -> SentBefore | None:
-        """The message of ours that this one replies to."""
-        ...
-
-    async def last_sent(self, message: InboundMessage, besides: Collection[str]) -> SentBefore | None:
-        """The last that was said where this one was written, by others than these."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeEar:
     """`bots` answer presses, by channel."""
 
     attention: Attention
-    people: ProvedPeople
-    said: SaidHere
+    people: AskedPeople
+    said: StoredTalk
     key: bytes
     outbound: Outbound
     bots: Mapping[str, AnswersPresses]

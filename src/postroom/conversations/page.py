@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
@@ -14,8 +14,9 @@ from postroom.attention.pages.shown import is_somebody, own_id
 from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.console.words import state_tone, state_word
-from postroom.conversations.history import Histories
+from postroom.conversations.history import Histories, Lately
 from postroom.conversations.model import HistoryLine, HistoryQuery, InboundStatus, LineKind
+from postroom.conversations.store import StoredInbound
 from postroom.conversations.talk import DAY_SECONDS
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.ids import seconds
@@ -39,17 +40,11 @@ _TONES: Final[Mapping[str, str]] = {
 }
 
 
-class LatelySaid(Protocol):
-    async def last(self, limit: int) -> Mapping[str, HistoryLine]:
-        """By person, the newest first."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TalkPages:
     people: StoredPeople
     history: Histories
-    lately: LatelySaid
+    lately: Lately
     sessions: SessionsToday
     channels: Sequence[str]
 
@@ -148,13 +143,9 @@ def conversations_section(pages: TalkPages) -> ConsoleSection:
 # How many sessions a person's messages have begun within a day, beside the most there may be.
 
 
-class CountedSessions(Protocol):
-    async def sessions_since(self, person: str, since_us: int) -> int: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionsToday:
-    counted: CountedSessions
+    counted: StoredInbound
     per_day: int
 
     async def of(self, person_id: str, now_us: int) -> int:

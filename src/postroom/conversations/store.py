@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -89,10 +88,8 @@ inbound_messages = Table(
 ERASED: Final[dict[str, None]] = {"text": None, "subject": None, "attachments": None}
 """What people wrote and sent; when they did, and what became of it, stays."""
 _c = inbound_messages.c
-_MOVES = {RouteKind.BUTLER: InboundMove.ROUTE, RouteKind.IGNORED: InboundMove.REFUSE}
-
-
-_MOVES |= {RouteKind.STRANGER: InboundMove.REFUSE, RouteKind.LIMIT: InboundMove.REFUSE}
+_MOVES = {RouteKind.BUTLER: InboundMove.ROUTE}
+_MOVES |= dict.fromkeys((RouteKind.IGNORED, RouteKind.STRANGER, RouteKind.LIMIT), InboundMove.REFUSE)
 
 
 class StoredInbound:
@@ -111,32 +108,29 @@ class StoredInbound:
 
         return await self._database.write(work)
 
-    async def decide(
-        self, kept: KeptMessage, routed: RoutedMessage, person: str | None, now_us: int
-    ) -> KeptMessage | None:
-        """The message as decided; None when that was done before. Words stay only for a butler to read."""
-        move = _MOVES.get(routed.kind, InboundMove.HANDLE)
-        words = storable(routed.words) if routed.kind is RouteKind.BUTLER else None
-        values = {
+    async def named(self, message: InboundMessage) -> KeptMessage:
+        """As it is by now; every message is kept before anything is done about it."""
+        named = (_c.channel == message.channel, _c.event_id == message.event_id)
+        return (await self._listed(select(inbound_messages).where(*named)))[0]
+
+    async def decide(self, message: InboundMessage, routed: RoutedMessage, person: str | None, now_us: int) -> bool:
+        """False when that was done before. Words stay only for a butler to read."""
+        is_for_butler, received = routed.kind is RouteKind.BUTLER, InboundStatus.RECEIVED
+        decided = {
             "kind": str(routed.kind),
             "target": routed.target,
             "reason": routed.reason,
             "person": person,
-            "text": words,
-            **({} if routed.kind is RouteKind.BUTLER else {"subject": None, "attachments": None}),
+            **ERASED,
+            "status": str(moved(received, _MOVES.get(routed.kind, InboundMove.HANDLE))),
+            "changed_at": now_us,
         }
-        if not await self._move(kept, move, values, now_us):
-            return None
-        message = replace(kept.message, text=words)
-        return replace(
-            kept,
-            message=message,
-            status=moved(kept.status, move),
-            person=person,
-            kind=routed.kind,
-            target=routed.target,
-            reason=routed.reason,
-        )
+        if is_for_butler:
+            del decided["subject"], decided["attachments"]
+            decided["text"] = storable(routed.words)
+        named = (_c.channel == message.channel, _c.event_id == message.event_id, _c.status == str(received))
+        statement = update(inbound_messages).where(*named).values(decided)
+        return await self._database.write(lambda connection: connection.execute(statement).rowcount == 1)
 
     async def move(
         self,
@@ -149,8 +143,12 @@ class StoredInbound:
         tokens: int = 0,
     ) -> bool:
         """False when it has moved on meanwhile."""
-        values = {"session_id": session_id, "reason": reason, "tokens": tokens}
-        return await self._move(kept, move, {name: one for name, one in values.items() if one}, now_us)
+        given = {"session_id": session_id, "reason": reason, "tokens": tokens}
+        changed = {"status": str(moved(kept.status, move)), "changed_at": now_us}
+        expected = (_c.id == kept.id, _c.status == str(kept.status))
+        statement = update(inbound_messages).where(*expected)
+        statement = statement.values({**changed, **{name: one for name, one in given.items() if one}})
+        return await self._database.write(lambda connection: connection.execute(statement).rowcount == 1)
 
     async def get(self, message_id: str) -> KeptMessage | None:
         found = await self._listed(select(inbound_messages).where(_c.id == message_id))
@@ -196,12 +194,6 @@ class StoredInbound:
         here = (_c.person == person, _c.channel == channel, _c.place == place, _c.kind == str(RouteKind.BUTLER))
         found = await self._listed(select(inbound_messages).where(*here).order_by(_c.id.desc()).limit(1))
         return found[0] if found else None
-
-    async def _move(self, kept: KeptMessage, move: InboundMove, values: dict[str, Any], now_us: int) -> bool:
-        expected = (_c.id == kept.id, _c.status == str(kept.status))
-        changed = {**values, "status": str(moved(kept.status, move)), "changed_at": now_us}
-        statement = update(inbound_messages).where(*expected).values(changed)
-        return await self._database.write(lambda connection: connection.execute(statement).rowcount == 1)
 
     async def _listed(self, asked: Select[Any]) -> list[KeptMessage]:
         return await self._database.read(lambda connection: [kept_of(row) for row in connection.execute(asked)])

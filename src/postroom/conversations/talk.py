@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 
 from postroom.butlers.model import NO_MODEL, TERMINAL, Session, SessionStatus
+from postroom.butlers.store import StoredSessions
 from postroom.butlers.wire import Route
-from postroom.conversations.inbound import KeepsMessages
+from postroom.conversations.history import StoredTalk
 from postroom.conversations.model import (
     InboundMove,
     InboundStatus,
     KeptMessage,
     RoutedMessage,
     RouteKind,
-    SentBefore,
     SpokenTurn,
 )
-from postroom.conversations.mute_and_snooze import ProvedPeople, SaidHere, once_a_day, request_id_of
+from postroom.conversations.mute_and_snooze import once_a_day, request_id_of
 from postroom.conversations.routing import COMMANDS, InboundFacts, route
+from postroom.conversations.store import StoredInbound
 from postroom.conversations.texts import Texts, texts_for
 from postroom.delivery.files.taking import FileTaking
 from postroom.kernel.running.clock import Clock
@@ -37,6 +39,8 @@ from postroom.message.inbound import Flag, InboundMessage
 from postroom.message.outgoing import Outgoing, said_back
 from postroom.message.wire import Routed
 from postroom.people.model import Person
+from postroom.questions.asked_people import AskedPeople
+from postroom.settings.peer import Peer
 
 MOST_TURNS: Final = 6
 MOST_TURN_CHARACTERS: Final = 1_000
@@ -44,6 +48,7 @@ MOST_WORDS: Final = 20_000
 MOST_SAID: Final = 8_000
 _MOST_REASON: Final = 300
 _ROUTE_SECONDS: Final = 30.0
+_STOP_SECONDS: Final = 20.0
 _GIVE_UP_SECONDS: Final = 300.0  # a butler that is away for longer does not answer
 _PAUSE_SECONDS: Final = 0.25
 _AGAIN_SECONDS: Final = 5.0  # after what could not be done just now
@@ -53,36 +58,16 @@ _SHOW_TIMEOUT_SECONDS: Final = 2.0
 Conversation = tuple[str | None, str, str]
 
 
-class SeesSessions(Protocol):
-    async def get(self, butler: str, session_id: str) -> Session | None: ...
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ButlersStop:
+    """Each butler ends its own sessions, in this process or another."""
 
+    peers: Mapping[str, Peer]
 
-class SaidBefore(Protocol):
-    async def turns(self, kept: KeptMessage, limit: int) -> Sequence[SpokenTurn]:
-        """What was said before it in its conversation, the oldest first."""
-        ...
-
-    async def replied_to(self, message: InboundMessage) -> SentBefore | None:
-        """The message of ours that it replies to."""
-        ...
-
-    async def replied(self, message_id: str) -> bool:
-        """Whether the butler's own answer to it is in the ledger."""
-        ...
-
-
-class TakesRoutes(Protocol):
-    async def route(self, butler: str, route: Route, timeout_seconds: float) -> Routed: ...
-
-
-class StopsSessions(Protocol):
     async def stop(self, butler: str, session_id: str) -> None:
         """Raises nothing: a session of a message that is stopped is not begun, whenever its butler comes back."""
-        ...
-
-
-class KnownPeople(Protocol):
-    async def find(self, who: str) -> Sequence[Person]: ...
+        with suppress(PostroomError):
+            await self.peers[butler].call("sessions_stop", {"session_id": session_id}, _STOP_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +82,12 @@ class ShownWork:
 class Answering:
     """`channels` show that an answer is being worked on."""
 
-    kept: KeepsMessages
-    sessions: SeesSessions
-    said: SaidBefore
-    routes: TakesRoutes
-    stopper: StopsSessions
-    people: KnownPeople
+    kept: StoredInbound
+    sessions: StoredSessions
+    said: StoredTalk
+    route: Callable[[str, Route, float], Awaitable[Routed]]
+    stopper: ButlersStop
+    people: AskedPeople
     outbound: Outbound
     channels: Mapping[str, ShowsWork]
     files: FileTaking
@@ -136,7 +121,7 @@ class Answering:
     async def _hand_over(self, kept: KeptMessage) -> None:
         """The same message twice is the same session: its request has the message's name."""
         try:
-            taken = await self.routes.route(kept.target or "", await self._route(kept), _ROUTE_SECONDS)
+            taken = await self.route(kept.target or "", await self._route(kept), _ROUTE_SECONDS)
             if taken.error is not None:
                 raise taken.error
         except PostroomError as error:
@@ -275,9 +260,9 @@ _log = structlog.get_logger("postroom.inbound")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talk:
-    kept: KeepsMessages
-    people: ProvedPeople
-    threads: SaidHere
+    kept: StoredInbound
+    people: AskedPeople
+    threads: StoredTalk
     butlers: Mapping[str, bool]
     outbound: Outbound
     clock: Clock
@@ -287,14 +272,14 @@ class Talk:
 
     async def handle(self, message: InboundMessage) -> bool:
         """The sentence first and the decision after it: what a crash comes between is said once, by its key."""
-        kept = await self.kept.keep(message, self.clock.now_us())
+        kept = await self.kept.named(message)
         person = await self.people.at(message.channel, message.sender) if message.sender is not None else None
         routed = route(await self._facts(message, person))
         if (said := self._said(kept, person, routed)) is not None:
             await self.outbound.submit(said, request_id=request_id_of(message), wait_seconds=0)
         if routed.kind is not RouteKind.BUTLER:
             _log.info("inbound.unhandled", source=message.channel, update_id=message.number, kind=str(routed.kind))
-        await self.kept.decide(kept, routed, person.id if person else None, self.clock.now_us())
+        await self.kept.decide(message, routed, person.id if person else None, self.clock.now_us())
         self.wake.ring()
         return True
 

@@ -35,7 +35,7 @@ from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.butlers.daemon import Butler
 from postroom.conversations.history import StoredTalk
 from postroom.conversations.inbound import Handler
-from postroom.conversations.mute_and_snooze import NoticeEar, ProvedPeople
+from postroom.conversations.mute_and_snooze import NoticeEar
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.plane import Plane
@@ -57,6 +57,7 @@ from postroom.message.channel import AnswersPresses, Channel, Outbound
 from postroom.overview.story import DeliveryReason
 from postroom.overview.why_held import why_held, why_notice
 from postroom.people.store.people import StoredPeople
+from postroom.questions.asked_people import AskedPeople
 from postroom.settings import Settings
 from postroom.settings.listeners import sqlite_path
 
@@ -258,7 +259,7 @@ class AttentionDoors:
         own = dict.fromkeys(AGENTS_TOOLS, lambda one: not program(one))
         return {**dict.fromkeys(PERSONS_TOOLS, person), **own}
 
-    def ear(self, people: ProvedPeople, channels: Mapping[str, Channel], outbound: Outbound) -> Handler:
+    def ear(self, people: AskedPeople, channels: Mapping[str, Channel], outbound: Outbound) -> Handler:
         """Hears where the bots are what people press and write about notices."""
         return NoticeEar(
             attention=self.acts.attention,

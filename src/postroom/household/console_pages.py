@@ -25,7 +25,7 @@ from postroom.attention.attention import Attention
 from postroom.attention.pages.page import attention_section
 from postroom.attention.pages.shown import AttentionPeople
 from postroom.console.frame import NameBook, Navigation, NavigationEntry, Protected, asked_path
-from postroom.console.live import Bulk, Changes
+from postroom.console.live import Bulk, Changes, Tools
 from postroom.console.visit import (
     ConsolePage,
     ConsoleSection,
@@ -39,7 +39,7 @@ from postroom.console.visit import (
     read_form,
     session_secret,
 )
-from postroom.conversations.history import Lately, StoredLately
+from postroom.conversations.history import Lately
 from postroom.conversations.page import SessionsToday, TalkPages, conversations_section
 from postroom.conversations.store import StoredInbound
 from postroom.delivery.pages.dead_letters import dead_letters_section
@@ -128,7 +128,7 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
     channels = sorted(known_channels(settings))
     attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
     waiting = WaitingWork(record=StoredOverview(database), notes=world.inbox.notes, approvals_on=settings.approvals_on)
-    tools = MessengerTools(world.messenger, world.tokens)
+    tools = messenger_tools(world.messenger, world.tokens)
     concerned = Concerned(book=world.store.people)
     questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database), concerned=concerned)
     machinery = Machinery(facts=machine_facts(settings), failing=failing, silent=world.silent)
@@ -166,22 +166,18 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
     ]
 
 
-class MessengerTools:
+def messenger_tools(peer: MemoryPeer | HttpPeer | Nobody, tokens: TokenFile) -> Tools:
     """As the person who is signed in: over a wire with that person's token, in this process without one."""
 
-    def __init__(self, peer: MemoryPeer | HttpPeer | Nobody, tokens: TokenFile) -> None:
-        self._peer = peer
-        self._tokens = tokens
-
-    async def call(
-        self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float = 30.0
-    ) -> dict[str, Any]:
-        if isinstance(self._peer, MemoryPeer):
-            return await self._peer.call_as(caller, tool, arguments, timeout_seconds)
-        token = self._tokens.token_of(caller)
+    async def call(who: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+        if isinstance(peer, MemoryPeer):
+            return await peer.call_as(who, tool, arguments, timeout_seconds)
+        token = tokens.token_of(who)
         if token is None:
-            raise TargetUnavailable(f"{caller} has no token any more")
-        return await self._peer.call(tool, arguments, timeout_seconds, token=token)
+            raise TargetUnavailable(f"{who} has no token any more")
+        return await peer.call(tool, arguments, timeout_seconds, token=token)
+
+    return Tools(call)
 
 
 # The console's pages where a person works: inbox, approvals, people.
@@ -226,7 +222,7 @@ def conversations_desk(settings: Settings, store: OpenedStore, mint: IdMint) -> 
     pages = TalkPages(
         people=store.people,
         history=histories(store),
-        lately=Lately(store=StoredLately(store.database, HOUSEHOLD_OWNER)),
+        lately=Lately(store.database, HOUSEHOLD_OWNER),
         sessions=_sessions_today(settings, store.database, mint),
         channels=sorted(known_channels(settings)),
     )

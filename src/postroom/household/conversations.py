@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,61 +12,18 @@ from postroom.conversations.bot_commands import TalkCommands
 from postroom.conversations.history import StoredTalk
 from postroom.conversations.inbound import Handler, of_messages
 from postroom.conversations.store import StoredInbound
-from postroom.conversations.talk import Answering, TakesRoutes, Talk, able
+from postroom.conversations.talk import Answering, ButlersStop, Talk, able
 from postroom.delivery.files.taking import FileTaking
 from postroom.household.peers import Peers
 from postroom.household.questions import AskingParts
 from postroom.household.store import SWITCHBOARD, OpenedStore
-from postroom.inbox.model import NotificationQuery
 from postroom.inbox.store.notes import StoredNotes
-from postroom.kernel.running.clock import Clock
+from postroom.intents.courier import TakeRoute
 from postroom.kernel.running.loop import Loops
-from postroom.kernel.values.errors import PostroomError
-from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import Channel, Outbound, ShowsWork
-from postroom.people.model import inbox_of_person
 from postroom.questions.asked_people import AskedPeople
-from postroom.questions.model import QuestionStatus
-from postroom.questions.questions import Asking
-from postroom.questions.rules.words import asked_line, is_hidden, one_line
 from postroom.settings import Settings
-from postroom.settings.peer import Peer
 from postroom.settings.roster import MESSENGER, ButlerConfig
-
-_STOP_SECONDS = 20.0
-_MOST_COUNTED = 50
-_LINE = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonsDesk:
-    inbox: StoredNotes
-    asking: Asking
-    clock: Clock
-
-    async def unread(self, person: str, most: int) -> tuple[int, Sequence[str]]:
-        now_us, owner = self.clock.now_us(), inbox_of_person(person)
-        count = await self.inbox.unread(owner, now_us)
-        newest = await self.inbox.page(owner, NotificationQuery(is_read=False, limit=most), now_us)
-        return count, [one_line(one.message, _LINE) for one in newest]
-
-    async def questions(self, person: str, most: int) -> tuple[int, Sequence[str]]:
-        asked = await self.asking.listing(
-            Principal(Role.PERSON, person), status=QuestionStatus.OPEN, mine=True, limit=_MOST_COUNTED
-        )
-        shown = [one.question for one in asked if not is_hidden(one.question)]
-        return len(asked), [asked_line(one, _LINE) for one in shown[:most]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ButlersStop:
-    """Each butler ends its own sessions, in this process or another."""
-
-    peers: Mapping[str, Peer]
-
-    async def stop(self, butler: str, session_id: str) -> None:
-        with suppress(PostroomError):
-            await self.peers[butler].call("sessions_stop", {"session_id": session_id}, _STOP_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +53,7 @@ async def conversing(
     world: TalkWorld,
     roster: Sequence[ButlerConfig],
     asking: AskingParts,
-    routes: TakesRoutes,
+    route: TakeRoute,
     peers: Peers,
     channels: Mapping[str, Channel],
     outbound: Outbound,
@@ -121,7 +78,8 @@ async def conversing(
     commands = TalkCommands(
         kept=kept,
         people=people,
-        desk=PersonsDesk(inbox=StoredNotes(store.database), asking=asking.asking, clock=asking.clock),
+        inbox=StoredNotes(store.database),
+        asking=asking.asking,
         stopper=stopper,
         outbound=outbound,
         butlers=butlers,
@@ -132,7 +90,7 @@ async def conversing(
         kept=kept,
         sessions=StoredSessions(store.database),
         said=said,
-        routes=routes,
+        route=route,
         stopper=stopper,
         people=people,
         outbound=outbound,

@@ -321,7 +321,15 @@ class _Builder:
             heard = hearing(self._asking, self._channels, way_out, self._listeners.pages_url, self._loops, files)
             notices = self._notices.ear(self._asking.planning.people, self._channels, way_out)
             talking = conversing(
-                world, self._roster, self._asking, routes, self._peers, self._channels, way_out, self._loops, files
+                world,
+                self._roster,
+                self._asking,
+                routes.route,
+                self._peers,
+                self._channels,
+                way_out,
+                self._loops,
+                files,
             )
             ears = listening(world, self._channels, built.replies, way_out, self._loops, heard, notices, talking, files)
             await self._stack.enter_async_context(ears)

@@ -301,7 +301,9 @@ async def listening(
             commanding(kept, clock, notices, "it is about a notice", people),
             commanding(kept, clock, talk.commands, "it is a command", people),
             answering(kept, clock, ear.handle, "a question", people, talk.butlers),
-            answering(kept, clock, reply_handler(replies), "a message that waits for a reply", people, talk.butlers),
+            answering(
+                kept, clock, reply_handler(replies.take), "a message that waits for a reply", people, talk.butlers
+            ),
             talk.talk,
         ]
         arriving = ArrivingFiles(

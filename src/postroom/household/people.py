@@ -13,7 +13,7 @@ from fastapi import APIRouter
 from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsoleSection
 from postroom.conversations.acts import press_router
-from postroom.conversations.history import Histories, StoredPersonHistory
+from postroom.conversations.history import Histories
 from postroom.conversations.inbound import Handler, of_messages
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.plane import Plane
@@ -216,7 +216,7 @@ async def opened_histories(settings: Settings) -> AsyncIterator[tuple[People, Hi
 
 
 def histories(store: OpenedStore) -> Histories:
-    return Histories(store=StoredPersonHistory(store.database))
+    return Histories(store.database)
 
 
 @asynccontextmanager

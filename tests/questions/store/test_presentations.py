@@ -345,7 +345,7 @@ async def test_a_card_awaits_the_next_message_there_and_no_other(
 
     inbound = StoredInbound(database, MINT.mint)
     words = InboundMessage(channel="telegram", number=1, message_id="1", places=("555", "@anna"), sender="555")
-    kept = await inbound.keep(words, NOW + 1)
+    await inbound.keep(words, NOW + 1)
     assert await cards.awaited("telegram", here) == awaited  # this very message, while it is heard
-    await inbound.decide(kept, RoutedMessage(kind=RouteKind.COMMAND, reason="it is a command"), "anna", NOW + 2)
+    await inbound.decide(words, RoutedMessage(kind=RouteKind.COMMAND, reason="it is a command"), "anna", NOW + 2)
     assert await cards.awaited("telegram", here) is None
