@@ -23,7 +23,7 @@ from postroom.desk.look import (
     START_HERTZ,
     Chimes,
     Palette,
-    ThisSystem,
+    System,
     is_dark,
     is_high_contrast,
     palette_for,
@@ -284,17 +284,17 @@ def script(folder: Path, name: str, body: str) -> None:
 
 def test_a_program_is_asked_and_its_words_are_returned(programs: Path) -> None:
     script(programs, "setting", 'echo "value of $1"')
-    assert ThisSystem().output("setting", "x") == "value of x"
+    assert System().output("setting", "x") == "value of x"
 
 
 @pytest.mark.parametrize("body", ["exit 3", "exec sleep 30"], ids=["fails", "hangs"])
 def test_a_program_that_does_not_answer_costs_little(programs: Path, body: str) -> None:
     script(programs, "setting", body)
     started = time.monotonic()
-    assert ThisSystem().output("setting") is None
+    assert System().output("setting") is None
     assert time.monotonic() - started < PROBE_SECONDS + 10
 
 
 def test_a_missing_program_or_value_is_no_answer(programs: Path) -> None:
-    assert ThisSystem().output("no-such-program") is None
-    assert ThisSystem().registry("a", "b") is None
+    assert System().output("no-such-program") is None
+    assert System().registry("a", "b") is None

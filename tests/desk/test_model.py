@@ -15,7 +15,7 @@ from postroom.desk.model import (
     Sheet,
     answer,
     decode_sheet,
-    encode_sheet,
+    encode,
     from_settings,
     parse,
 )
@@ -201,7 +201,7 @@ def test_a_sheet_arrives_as_it_was_sent_in_one_line(
         turn_file="t",
         turn_token="x",
     )
-    line = encode_sheet(sheet)
+    line = encode(sheet)
     assert line.count(b"\n") == 1
     assert decode_sheet(line) == sheet
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from postroom.desk.asks.asking import HouseholdAddress
 from postroom.desk.desk import WindowProcess
 from postroom.desk.history import Who
-from postroom.desk.look import System, ThisSystem, palette_for, player
-from postroom.desk.model import DEFAULT_TITLE, PopupEnding, PopupOutcome, PopupSettings, Sheet, answer
+from postroom.desk.look import System, palette_for, player
+from postroom.desk.model import DEFAULT_TITLE, PopupEnding, PopupOutcome, PopupSettings, Sheet, WindowSign, answer
 from postroom.kernel.values.fields import strict_json
 
 _MESSAGE = "This is how a question looks.\n\nEnter submits, Shift+Enter starts a new line, Escape cancels."
@@ -38,7 +38,7 @@ def check(
     as_json: bool = False,
 ) -> int:
     """Prints what it finds; 0 when a popup can be shown."""
-    system = system or ThisSystem()
+    system = system or System()
     palette = palette_for("auto", system)
     preview = asyncio.run(_preview(settings, palette))
     found = dict(_report(settings, system, palette, preview))
@@ -92,17 +92,19 @@ async def _preview(settings: PopupSettings, palette: str) -> PopupPreview:
         try:
             async with asyncio.timeout(settings.show_seconds):
                 while (event := await window.event()) is not None:
-                    match event:
-                        case {"event": "mapped"}:
+                    match event.sign:
+                        case WindowSign.MAPPED:
                             appeared = time.monotonic()
-                        case {"event": "ended"}:
+                        case WindowSign.ENDED:
                             return PopupPreview(
                                 outcome=PopupOutcome.DISPLAYED, milliseconds=round((appeared - started) * 1000)
                             )
-                        case {"event": "failed", "reason": "no_toolkit"}:
-                            return PopupPreview(outcome=PopupOutcome.NO_TOOLKIT, milliseconds=0)
-                        case {"event": "failed"}:
-                            return PopupPreview(outcome=PopupOutcome.HEADLESS, milliseconds=0)
+                        case WindowSign.FAILED:
+                            has_none = event.ending is not None and event.ending.outcome is PopupOutcome.NO_TOOLKIT
+                            outcome = PopupOutcome.NO_TOOLKIT if has_none else PopupOutcome.HEADLESS
+                            return PopupPreview(outcome=outcome, milliseconds=0)
+                        case WindowSign.TICK:
+                            pass
         except TimeoutError:
             window.kill()
             return PopupPreview(outcome=PopupOutcome.HEADLESS, milliseconds=0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import subprocess
 import sys
@@ -15,9 +14,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
 
-from postroom.desk import model as wire
 from postroom.desk.history import (
     ConversationLog,
     Who,
@@ -28,8 +25,20 @@ from postroom.desk.history import (
     screen_is_free,
     take_turn,
 )
-from postroom.desk.look import Chimes, System, ThisSystem, palette_for
-from postroom.desk.model import REPLY_LIMIT, PopupEnding, PopupOutcome, PopupQuestion, PopupSettings, Sheet
+from postroom.desk.look import Chimes, System, palette_for
+from postroom.desk.model import (
+    CLOSE_LINE,
+    REPLY_LIMIT,
+    PopupEnding,
+    PopupOutcome,
+    PopupQuestion,
+    PopupSettings,
+    Sheet,
+    WindowEvent,
+    WindowSign,
+    decode_event,
+    encode,
+)
 from postroom.kernel.values.ids import IdMint, to_us
 
 # The window's process, seen from the server.
@@ -47,7 +56,7 @@ class WindowProcess:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        self._events: asyncio.Queue[WindowEvent | None] = asyncio.Queue()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "postroom.desk.window"],
             stdin=subprocess.PIPE,
@@ -59,10 +68,10 @@ class WindowProcess:
         self._gone = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
 
-    def show(self, sheet: wire.Sheet) -> None:
-        self._write(wire.encode_sheet(sheet))
+    def show(self, sheet: Sheet) -> None:
+        self._write(encode(sheet))
 
-    async def event(self) -> dict[str, Any] | None:
+    async def event(self) -> WindowEvent | None:
         """The next thing the window says; None once it has nothing more to say."""
         return await self._events.get()
 
@@ -83,18 +92,18 @@ class WindowProcess:
     def _read(self) -> None:
         for line in self._process.stdout or ():
             with contextlib.suppress(ValueError):
-                self._heard(json.loads(line))
+                self._heard(decode_event(line))
         self._process.wait()
         self._heard(None)
 
-    def _heard(self, event: dict[str, Any] | None) -> None:
-        if event is None or event.get("event") in ("ended", "failed"):
+    def _heard(self, event: WindowEvent | None) -> None:
+        if event is None or event.sign in (WindowSign.ENDED, WindowSign.FAILED):
             self._gone.set()
         with contextlib.suppress(RuntimeError):  # the server's loop has ended before the window
             self._loop.call_soon_threadsafe(self._events.put_nowait, event)
 
     def _see_it_out(self) -> None:
-        self._write(wire.encode({"close": True}))
+        self._write(CLOSE_LINE)
         if not self._gone.wait(_CLOSE_SECONDS):
             self._process.kill()
 
@@ -105,8 +114,6 @@ logger = logging.getLogger(__name__)
 
 Progress = Callable[[float], Awaitable[None]]
 """Told now and then how many seconds the call has been waiting."""
-
-_FAILED = {"no_display": PopupOutcome.HEADLESS, "no_toolkit": PopupOutcome.NO_TOOLKIT}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -148,7 +155,7 @@ class Desk:
         dice: Random | None = None,
     ) -> None:
         self._settings = settings
-        self._system = system or ThisSystem()
+        self._system = system or System()
         self._now = now
         self._mint = IdMint()
         self._log = ConversationLog(settings.voicemode, settings.project_path, now=now, dice=dice or Random())
@@ -260,10 +267,10 @@ class Desk:
         try:
             async with asyncio.timeout(self._settings.show_seconds):
                 while (event := await popup.process.event()) is not None:
-                    if event["event"] == "mapped":
+                    if event.sign is WindowSign.MAPPED:
                         return None
-                    if event["event"] == "failed":
-                        return PopupEnding(outcome=_FAILED.get(event["reason"], PopupOutcome.CRASHED))
+                    if event.sign is WindowSign.FAILED:
+                        return event.ending
         except TimeoutError:
             popup.process.kill()
             return PopupEnding(outcome=PopupOutcome.HEADLESS)
@@ -301,13 +308,11 @@ class Desk:
                     continue
                 popup.process.kill()
                 event = None
-            if event is None or event["event"] == "failed":
+            if event is None or event.sign is WindowSign.FAILED:
                 return PopupEnding(outcome=PopupOutcome.REPLACED if popup.replaced else PopupOutcome.CRASHED)
             heard = clock()
-            if event["event"] == "ended":
-                outcome = PopupOutcome(event["outcome"])
-                fields = {name: tuple(values) for name, values in event["fields"].items()}
-                return PopupEnding(outcome=outcome, text=event["text"], chosen=tuple(event["chosen"]), fields=fields)
+            if event.sign is WindowSign.ENDED and event.ending is not None:
+                return event.ending
 
     async def _record(self, who: Who, text: str, conversation: str | None) -> str | None:
         """A log that cannot be written never costs the person's answer."""

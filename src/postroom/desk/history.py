@@ -100,24 +100,15 @@ def split(record: ConversationRecord) -> tuple[ConversationRecord, ...]:
     if len(encode(record)) <= LINE_BYTES:
         return (record,)
     cut = _tail_start(record)
-    return tuple(
-        ConversationRecord(
-            version=record.version,
-            timestamp=record.timestamp,
-            conversation_id=record.conversation_id,
-            who=record.who,
-            text=text,
-            project_path=record.project_path,
-            part=part,
-            parts=2,
-        )
-        for part, text in ((1, record.text[:cut]), (2, record.text[cut:]))
+    return (
+        replace(record, text=record.text[:cut], part=1, parts=2),
+        replace(record, text=record.text[cut:], part=2, parts=2),
     )
 
 
 def _tail_start(record: ConversationRecord) -> int:
     """As far to the left as the tail's line allows; everything else goes into the head."""
-    frame = len(encode(ConversationRecord(**_fields(record) | {"text": "", "part": 2, "parts": 2})))
+    frame = len(encode(replace(record, text="", part=2, parts=2)))
     room, start = LINE_BYTES - frame, len(record.text)
     while start > 0:
         room -= len(json.dumps(record.text[start - 1])) - 2
@@ -125,10 +116,6 @@ def _tail_start(record: ConversationRecord) -> int:
             break
         start -= 1
     return start
-
-
-def _fields(record: ConversationRecord) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in ConversationRecord.__slots__}
 
 
 # The log on disk.

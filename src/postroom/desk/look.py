@@ -16,34 +16,22 @@ import threading
 import wave
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 # Short questions to the operating system: a program's output or a registry value, or nothing.
 
 PROBE_SECONDS = 0.3
 
 
-class System(Protocol):
-    @property
-    def platform(self) -> str:
-        """As in `sys.platform`."""
-        ...
+class System:
+    """The one this runs on."""
 
-    def output(self, *command: str) -> str | None:
-        """What the program printed; None when it is missing, fails or takes too long."""
-        ...
-
-    def registry(self, path: str, name: str) -> Any:
-        """A value below HKEY_CURRENT_USER; None when there is none."""
-        ...
-
-
-class ThisSystem:
     @property
     def platform(self) -> str:
         return sys.platform
 
     def output(self, *command: str) -> str | None:
+        """What the program printed; None when it is missing, fails or takes too long."""
         try:
             done = subprocess.run(  # noqa: S603
                 command,
@@ -59,6 +47,7 @@ class ThisSystem:
         return done.stdout.decode(errors="replace").strip()
 
     def registry(self, path: str, name: str) -> Any:
+        """A value below HKEY_CURRENT_USER; None when there is none."""
         if sys.platform != "win32":
             return None
         import winreg

@@ -246,12 +246,40 @@ class Sheet:
         return bool(self.options) and not self.allow_multiple and not self.has_reply
 
 
-def encode(value: dict[str, Any]) -> bytes:
-    return json.dumps(value).encode("ascii") + b"\n"
+class WindowSign(StrEnum):
+    MAPPED = "mapped"
+    """It is to be seen."""
+    TICK = "tick"
+    """It lives."""
+    FAILED = "failed"
+    ENDED = "ended"
 
 
-def encode_sheet(sheet: Sheet) -> bytes:
-    return encode(asdict(sheet))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowEvent:
+    """What the window says; with how it ended, or why it could not be shown."""
+
+    sign: WindowSign
+    ending: PopupEnding | None = None
+
+
+CLOSE_LINE = b'"close"\n'
+"""What tells the window to go."""
+
+
+def encode(value: Sheet | WindowEvent) -> bytes:
+    return json.dumps(asdict(value)).encode("ascii") + b"\n"
+
+
+def decode_event(line: bytes) -> WindowEvent:
+    """Raises ValueError for what is none."""
+    raw = json.loads(line)
+    sign, said = WindowSign(raw["sign"]), raw["ending"]
+    if said is None:
+        return WindowEvent(sign=sign)
+    fields = {name: tuple(values) for name, values in said["fields"].items()}
+    outcome, chosen = PopupOutcome(said["outcome"]), tuple(said["chosen"])
+    return WindowEvent(sign=sign, ending=PopupEnding(outcome=outcome, text=said["text"], chosen=chosen, fields=fields))
 
 
 def decode_sheet(line: bytes | str) -> Sheet:

@@ -27,7 +27,7 @@ from postroom.desk.asks.showing import (
     question_sheet,
 )
 from postroom.desk.desk import Look
-from postroom.desk.model import PopupEnding, PopupOutcome, Sheet, decode_sheet, encode_sheet
+from postroom.desk.model import PopupEnding, PopupOutcome, Sheet, decode_sheet, encode
 from postroom.message.delivery import Format
 from postroom.questions.model import APPROVE_OPTIONS, Option, QuestionKind, Wording
 
@@ -298,7 +298,7 @@ def test_words_are_taken_where_they_answer(wording: Wording, has_reply: bool, en
 
     assert (made.has_reply, made.ends_by_choosing) == (has_reply, ends_by_choosing)
     assert (made.needs_answer, made.decline_label, made.cancel_label) == (True, "Rather not", "Later")
-    assert decode_sheet(encode_sheet(made)) == made
+    assert decode_sheet(encode(made)) == made
 
 
 def test_the_popup_says_who_asks_and_what_the_options_mean() -> None:

@@ -13,7 +13,7 @@ from tests.desk.conftest import ARTEFACTS
 from tests.desk.screen import Screen
 
 from postroom.desk import history
-from postroom.desk.model import FormField, PopupOutcome, Sheet
+from postroom.desk.model import FormField, PopupOutcome, Sheet, WindowEvent
 from postroom.desk.window.window import CLOSE, HANG_UP, HINT, Area, Sitting, centred, due_at, monitor_for, notice
 
 SECONDS = st.floats(0, 1000)
@@ -101,7 +101,7 @@ class Room:
 
     def __init__(self, folder: Path, **sheet: Any) -> None:
         self.now = 100.0
-        self.heard: list[dict[str, Any]] = []
+        self.heard: list[WindowEvent] = []
         self.commands: SimpleQueue[str] = SimpleQueue()
         self.draft = folder / "drafts" / "2.json"
         self.turn = folder / "turn"
@@ -118,8 +118,8 @@ class Room:
         )
         self.sitting.shown()
 
-    def events(self, kind: str) -> list[dict[str, Any]]:
-        return [event for event in self.heard if event["event"] == kind]
+    def events(self, kind: str) -> list[WindowEvent]:
+        return [event for event in self.heard if event.sign == kind]
 
 
 def test_what_is_heard_of_the_keys_after_the_end_is_no_draft(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_it_ends_once(tmp_path: Path) -> None:
     room.sitting.submit("yes")
     room.sitting.end(PopupOutcome.DISMISSED)
     [ended] = room.events("ended")
-    assert (ended["outcome"], ended["text"]) == ("submitted", "yes")
+    assert (ended.ending.outcome, ended.ending.text) == ("submitted", "yes")
 
 
 @pytest.mark.parametrize(
@@ -272,13 +272,13 @@ def test_keys_meant_for_another_window_answer_nothing(tmp_path: Path) -> None:
     assert room.sitting.notice() == ("This has only just appeared: please press again", True)
     room.now += 0.1
     assert room.sitting.decline()
-    assert room.events("ended")[0]["outcome"] == "declined"
+    assert room.events("ended")[0].ending.outcome == "declined"
 
 
 def test_a_form_is_handed_over_however_it_ends(tmp_path: Path) -> None:
     room = Room(tmp_path, needs_answer=True, fields=(FormField(name="n", label="Name"),))
     room.sitting.end(PopupOutcome.REPLACED, fields={"n": ["Willow"]})
-    assert room.events("ended")[0]["fields"] == {"n": ["Willow"]}
+    assert room.events("ended")[0].ending.fields == {"n": ("Willow",)}
 
 
 def test_the_screen_is_free_after_the_end_and_not_before(tmp_path: Path) -> None:

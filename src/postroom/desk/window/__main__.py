@@ -9,14 +9,15 @@ import time
 from queue import SimpleQueue
 from typing import Any
 
-from postroom.desk.model import decode_sheet, encode
+from postroom.desk.model import PopupEnding, PopupOutcome, WindowEvent, WindowSign, decode_sheet, encode
 from postroom.desk.window.window import CLOSE, HANG_UP, Sitting
 
 
 def main() -> int:
     front_end = _front_end()
     if front_end is None:
-        _emit({"event": "failed", "reason": "no_toolkit"})
+        ending = PopupEnding(outcome=PopupOutcome.NO_TOOLKIT)
+        _emit(WindowEvent(sign=WindowSign.FAILED, ending=ending))
         return 1
     sheet = decode_sheet(sys.stdin.buffer.readline())
     commands: SimpleQueue[str] = SimpleQueue()
@@ -40,7 +41,7 @@ def _listen(commands: SimpleQueue[str]) -> None:
     commands.put(HANG_UP)
 
 
-def _emit(event: dict[str, Any]) -> None:
+def _emit(event: WindowEvent) -> None:
     """A server that has gone away is no reason to fail: the draft is on disk."""
     try:
         sys.stdout.buffer.write(encode(event))

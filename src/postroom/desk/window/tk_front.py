@@ -47,17 +47,17 @@ def run(sitting: Sitting) -> int:
     try:
         root = tk.Tk(className="Postroom")
     except tk.TclError:
-        sitting.fail("no_display")
+        sitting.fail(PopupOutcome.HEADLESS)
         return 1
-    root.report_callback_exception = lambda kind, *_: _broken(root, sitting, kind)
+    root.report_callback_exception = lambda *_: _broken(root, sitting)
     TkWindow(root, sitting).show()
     root.mainloop()
     return 0
 
 
-def _broken(root: tk.Tk, sitting: Sitting, kind: type[BaseException]) -> None:
+def _broken(root: tk.Tk, sitting: Sitting) -> None:
     """A window that no longer does what it should is no use; what was typed is on disk."""
-    sitting.fail(kind.__name__)
+    sitting.fail(PopupOutcome.CRASHED)
     root.destroy()
 
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Final
+from typing import Final
 
 from postroom.desk import history
-from postroom.desk.model import PopupOutcome, Sheet
+from postroom.desk.model import PopupEnding, PopupOutcome, Sheet, WindowEvent, WindowSign
 
 # The monitors of this desktop, the primary one first.
 
@@ -193,7 +193,7 @@ class Sitting:
         self,
         sheet: Sheet,
         *,
-        emit: Callable[[dict[str, Any]], None],
+        emit: Callable[[WindowEvent], None],
         commands: SimpleQueue[str],
         clock: Callable[[], float],
     ) -> None:
@@ -212,10 +212,10 @@ class Sitting:
 
     def shown(self) -> None:
         self._opened = self._clock()
-        self._emit({"event": "mapped"})
+        self._emit(WindowEvent(sign=WindowSign.MAPPED))
 
-    def fail(self, reason: str) -> None:
-        self._emit({"event": "failed", "reason": reason})
+    def fail(self, outcome: PopupOutcome) -> None:
+        self._emit(WindowEvent(sign=WindowSign.FAILED, ending=PopupEnding(outcome=outcome)))
 
     def active(self) -> None:
         """A key was pressed or the pointer moved over a plain message."""
@@ -256,8 +256,9 @@ class Sitting:
         if not self.over:
             self.over = True
             history.give_turn_back(Path(self.sheet.turn_file), self.sheet.turn_token)
-            ended = {"event": "ended", "outcome": outcome.value, "text": text, "chosen": list(chosen)}
-            self._emit(ended | {"fields": {name: list(values) for name, values in fields.items()}})
+            filled = {name: tuple(values) for name, values in fields.items()}
+            ending = PopupEnding(outcome=outcome, text=text, chosen=tuple(chosen), fields=filled)
+            self._emit(WindowEvent(sign=WindowSign.ENDED, ending=ending))
 
     def pulse(self) -> PopupOutcome | None:
         """Called some twenty times a second; how the popup must end now, if it must."""
@@ -265,7 +266,7 @@ class Sitting:
         if now >= self._next_tick:
             self._next_tick = now + _TICK_SECONDS
             history.keep_turn(Path(self.sheet.turn_file), self.sheet.turn_token)
-            self._emit({"event": "tick"})
+            self._emit(WindowEvent(sign=WindowSign.TICK))
         due = self._due()
         if due is not None and now >= due:
             return PopupOutcome.TIMEOUT
