@@ -307,6 +307,7 @@ FILLINGS: Final = (
             "person": _PERSON,
             "at": "{at}",
             "pending": "{k} <= 20",
+            "replaced": "FALSE",
             "delivery_id": "{id}",
             "request_id": "'r' || {id}",
             "send": "'{{}}'",

@@ -144,7 +144,7 @@ def test_turn_by_turn_with_rows_in_between_the_same_is_decided(history: History)
     rows, book, made = Rows(), book_of(history), list[Decision]()
     rows.loaded = Loaded(person=_policy_row(book.people[PERSON]))
     for fact in facts:
-        while (due := rows.loaded.person.next_us if rows.loaded.person else None) is not None and due <= fact.at_us:
+        while (due := rows.loaded.person.next_at_us if rows.loaded.person else None) is not None and due <= fact.at_us:
             made += _turn(rows, book, due, None)
         made += _turn(rows, book, fact.at_us, fact)
     run = simulate(rows.facts, book_of(history), state=empty(), until_us=facts[-1].at_us, receipts=False)
@@ -153,7 +153,7 @@ def test_turn_by_turn_with_rows_in_between_the_same_is_decided(history: History)
 
 
 def _policy_row(policy: object) -> PersonRow:
-    return PersonRow(person=PERSON, policy=encoded(policy), rest="{}", seq=0, next_us=None)
+    return PersonRow(person=PERSON, policy=encoded(policy), rest="{}", seq=0, next_at_us=None)
 
 
 def _turn(rows: Rows, book: PolicyBook, now_us: int, fact: Fact | None) -> list[Decision]:

@@ -197,7 +197,7 @@ class Considering:
             if name in turn.state.notices or _is_neutral(turn, drafted):
                 return None
             changes = self._step(turn, _new_notice(drafted, person, request_id, turn.moment_us))
-            sent.extend(one for one in changes.sends if one.lease_us is not None)
+            sent.extend(one for one in changes.sends if one.lease_until_us is not None)
             return changes
 
         turn = await self.book.turn(person, step, wanted=Wanted(notices=(name,)))
@@ -241,7 +241,7 @@ class Considering:
         if standing.state in UNSENT or standing.state in _NOT_SENT or standing.send is None:
             return _held(standing, request_id)
         (send,) = await self.book.store.sends([standing.send])
-        if send.delivery_id is None and send.lease_us is not None:
+        if send.delivery_id is None and send.lease_until_us is not None:
             return _on_its_way(standing, request_id)
         return self._of(standing, await self.carrier.submitted(send, wait_seconds), request_id)
 

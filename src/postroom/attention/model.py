@@ -318,7 +318,7 @@ class PersonRow:
     policy: str | None
     rest: str
     seq: int
-    next_us: int | None
+    next_at_us: int | None
 
 
 @record
@@ -331,7 +331,7 @@ class NoticeRow:
     key: str | None
     state: str
     open: bool
-    created_us: int
+    created_at_us: int
     standing: str
     fingerprint: str = ""
     request_id: str = ""
@@ -341,17 +341,22 @@ class NoticeRow:
 
 @record
 class SendRow:
-    """A delivery that was decided, frozen; `delivery_id` is None until the ledger has it."""
+    """
+    A delivery that was decided, frozen; `delivery_id` is None until the ledger has it.
+
+    `replaced`: another way was chosen for it.
+    """
 
     key: str
     person: str
     at_us: int
     pending: bool
     send: str
+    replaced: bool = False
     outgoing: str = ""
     request_id: str = ""
     delivery_id: str | None = None
-    lease_us: int | None = None
+    lease_until_us: int | None = None
     fence: int = 0
 
 

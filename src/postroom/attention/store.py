@@ -58,7 +58,6 @@ from postroom.people.model import inbox_of_person
 from postroom.people.store.tables import people
 
 _ENDED: Final = sorted(map(str, TERMINAL))
-_REPLACED: Final = '"replaced":true'  # as the codec writes it
 _NOT_APPROVED: Final = ("rejected", "expired")
 _MOST_REPLAYED: Final = 5_000
 _LINE: Final = 200
@@ -122,6 +121,7 @@ notice_sends = Table(
     Column("person", Text, nullable=False),
     Column("at", BigInteger, nullable=False),
     Column("pending", Boolean, nullable=False),
+    Column("replaced", Boolean, nullable=False),
     Column("delivery_id", Text),
     Column("request_id", Text, nullable=False),
     Column("send", Text, nullable=False),
@@ -163,39 +163,23 @@ attention_log = Table(
 
 
 def person_of(row: Row[Any]) -> PersonRow:
-    return read(PersonRow, row, next_us=row.next_at)
-
-
-def _person_values(one: PersonRow) -> dict[str, Any]:
-    return {"person": one.person, "policy": one.policy, "rest": one.rest, "seq": one.seq, "next_at": one.next_us}
+    return read(PersonRow, row)
 
 
 def _notice_of(row: Row[Any]) -> NoticeRow:
-    return read(NoticeRow, row, created_us=row.created_at, path=())
-
-
-def _notice_values(one: NoticeRow) -> dict[str, Any]:
-    return values(one, without=("created_us", "path"), created_at=one.created_us)
+    return read(NoticeRow, row, path=())
 
 
 def _send_of(row: Row[Any]) -> SendRow:
-    return read(SendRow, row, lease_us=row.lease_until)
-
-
-def _send_values(one: SendRow) -> dict[str, Any]:
-    return values(one, without=("lease_us",), lease_until=one.lease_us)
+    return read(SendRow, row)
 
 
 def _digest_of(row: Row[Any]) -> DigestRow:
-    return DigestRow(id=row.id, person=row.person, digest=row.digest)
+    return read(DigestRow, row)
 
 
 def _log_of(row: Row[Any]) -> LogRow:
     return read(LogRow, row)
-
-
-def _log_values(one: LogRow) -> dict[str, Any]:
-    return values(one)
 
 
 # -- What is asked, and the one way to change it --
@@ -281,7 +265,7 @@ class StoredNotices:
         asked = (
             select(notice_sends)
             .join(delivery_requests, made.id == send.delivery_id)
-            .where(PENDING, send.send.contains(_REPLACED), made.status.not_in(_ENDED))
+            .where(PENDING, send.replaced, made.status.not_in(_ENDED))
             .limit(limit)
         )
         return await self._database.read(lambda connection: [_send_of(row) for row in connection.execute(asked)])
@@ -290,9 +274,9 @@ class StoredNotices:
         """Its delivery ended without having arrived: it is handed over again, as this."""
         table = notice_sends.c
         mine = and_(table.key == key, table.pending, table.delivery_id == delivery_id)
-        values = {"delivery_id": None, "outgoing": outgoing, "fence": table.fence + 1}
+        change = {"delivery_id": None, "outgoing": outgoing, "fence": table.fence + 1}
         await self._database.write(
-            lambda connection: connection.execute(update(notice_sends).where(mine).values(values))
+            lambda connection: connection.execute(update(notice_sends).where(mine).values(change))
         )
 
     async def settled(self, limit: int) -> Sequence[SettledSend]:
@@ -425,7 +409,7 @@ def _newest_first(asked: Select[Any], limit: int, last: NoticeRow | None) -> Sel
 
 def _older(last: NoticeRow) -> ColumnElement[bool]:
     table = notices.c
-    return or_(table.created_at < last.created_us, and_(table.created_at == last.created_us, table.id < last.id))
+    return or_(table.created_at < last.created_at_us, and_(table.created_at == last.created_at_us, table.id < last.id))
 
 
 def _by_id(connection: Connection, notice_id: str) -> NoticeRow | None:
@@ -537,18 +521,19 @@ def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> Non
         if notice.id in known:
             _move(connection, notice)
         else:
-            connection.execute(insert(notices), _notice_values(notice))
+            connection.execute(insert(notices), values(notice, without=("path",)))
     sent = {one.key for one in before.sends}
     for send in changes.sends:
         if send.key in sent:
-            values = {"pending": send.pending, "send": send.send}  # who hands it over writes the rest
-            connection.execute(update(notice_sends).where(notice_sends.c.key == send.key).values(values))
+            # who hands it over writes the rest
+            change = {"pending": send.pending, "replaced": send.replaced, "send": send.send}
+            connection.execute(update(notice_sends).where(notice_sends.c.key == send.key).values(change))
         else:
-            _insert_once(connection, notice_sends, _send_values(send))
+            _insert_once(connection, notice_sends, values(send))
     for digest in changes.digests:
-        _insert_once(connection, digests, {"id": digest.id, "person": digest.person, "digest": digest.digest})
+        _insert_once(connection, digests, values(digest))
     if changes.log:
-        connection.execute(insert(attention_log), [_log_values(one) for one in changes.log])
+        connection.execute(insert(attention_log), [values(one) for one in changes.log])
 
 
 def _judge_copies_again(connection: Connection, person: str, now_us: int) -> None:
@@ -563,18 +548,18 @@ def _tell(connection: Connection, before: Loaded, changes: NoticeChanges) -> Non
     if connection.dialect.name != "postgresql":
         return
     known = {one.key for one in before.sends}
-    waiting = any(one.key not in known and one.lease_us is None for one in changes.sends)
+    waiting = any(one.key not in known and one.lease_until_us is None for one in changes.sends)
     if waiting or before.person is None or before.person.policy != changes.person.policy:
         connection.execute(select(func.pg_notify(ATTENTION_CHANNEL, THIS_PROCESS)))
 
 
 def _write_person(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
-    values = _person_values(changes.person)
+    row = values(changes.person)
     if before.person is None:
-        connection.execute(insert(attention_people), values)
+        connection.execute(insert(attention_people), row)
     else:
         mine = attention_people.c.person == changes.person.person
-        connection.execute(update(attention_people).where(mine).values(values))
+        connection.execute(update(attention_people).where(mine).values(row))
 
 
 def _move(connection: Connection, notice: NoticeRow) -> None:
@@ -582,9 +567,9 @@ def _move(connection: Connection, notice: NoticeRow) -> None:
     mine = notices.c.id == notice.id
     for state in notice.path[:-1]:
         connection.execute(update(notices).where(mine).values(state=state))
-    values = {"state": notice.state, "open": notice.open, "standing": notice.standing}
-    connection.execute(update(notices).where(mine).values(values))
+    change = {"state": notice.state, "open": notice.open, "standing": notice.standing}
+    connection.execute(update(notices).where(mine).values(change))
 
 
-def _insert_once(connection: Connection, table: Table, values: dict[str, Any]) -> None:
-    connection.execute(insert_for(connection, table).values(values).on_conflict_do_nothing())
+def _insert_once(connection: Connection, table: Table, row: dict[str, Any]) -> None:
+    connection.execute(insert_for(connection, table).values(row).on_conflict_do_nothing())

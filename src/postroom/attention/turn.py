@@ -107,7 +107,7 @@ def _notice_row(standing: Standing, *, path: tuple[str, ...] = ()) -> NoticeRow:
         key=notice.key,
         state=str(standing.state),
         open=standing.state in OPEN or standing.to_correct,
-        created_us=notice.created_us,
+        created_at_us=notice.created_us,
         standing=encoded(standing),
         path=path,
     )
@@ -119,6 +119,7 @@ def _send_row(person: str, send: NoticeSend, *, outgoing: str = "", request_id: 
         person=person,
         at_us=send.at_us,
         pending=send.pending,
+        replaced=send.replaced,
         send=encoded(send),
         outgoing=outgoing,
         request_id=request_id,
@@ -293,7 +294,7 @@ class Turn:
     @property
     def changes_anything(self) -> bool:
         before = self.loaded.person
-        return bool(self._events) or (before is not None and before.next_us != self._next_us)
+        return bool(self._events) or (before is not None and before.next_at_us != self._next_us)
 
     def changes(self, *, leased: str | None = None, lease_us: int | None = None) -> NoticeChanges:
         """`leased`: the key of a send that the caller hands over itself."""
@@ -305,7 +306,7 @@ class Turn:
                 policy=encoded(self.policy) if self.policy is not None else None,
                 rest=_rest_text(self.state),
                 seq=seq + len(self._events),
-                next_us=self._next_us,
+                next_at_us=self._next_us,
             ),
             notices=tuple(self._notices()),
             sends=tuple(sends),
@@ -365,7 +366,7 @@ class Turn:
         return [one for name, one in self.state.digests.items() if name not in known]
 
     def _leased(self, row: SendRow, leased: str | None, lease_us: int | None) -> SendRow:
-        return replace(row, lease_us=lease_us, fence=1) if row.key == leased else row
+        return replace(row, lease_until_us=lease_us, fence=1) if row.key == leased else row
 
 
 def _missed(silence: Silence, person: str, at_us: int) -> NewNotice:

@@ -434,6 +434,7 @@ CREATE TABLE {shared}notice_sends (
     person TEXT NOT NULL,
     at BIGINT NOT NULL,
     pending BOOLEAN NOT NULL,
+    replaced BOOLEAN NOT NULL,
     delivery_id TEXT,
     request_id TEXT NOT NULL,
     send TEXT NOT NULL,
