@@ -103,7 +103,7 @@ async def test_no_machine_decides_anything(world: World, who: Principal) -> None
             await attempt
         assert code(caught) == "human_actor_required"
 
-    action, _ = await world.approvals.show(action_id)
+    action = (await world.approvals.show(action_id)).action
     assert (action.status, world.released) == (ActionStatus.PENDING, [])
     assert len(await world.approvals.rules()) == 1
 
@@ -115,14 +115,14 @@ async def test_the_hash_that_was_seen_must_be_the_hash_that_is_sent(world: World
         await world.approvals.approve(ANN, action_id, seen_hash="0" * 64)
     assert (code(caught), world.released) == ("hash_mismatch", [])
 
-    action, _ = await world.approvals.show(action_id)
+    action = (await world.approvals.show(action_id)).action
     done, _ = await world.approvals.approve(ANN, action_id, seen_hash=action.content_hash)
     assert done.status is ActionStatus.APPROVED
 
 
 async def test_an_edit_is_checked_applied_and_hashed_anew(world: World) -> None:
     action_id = await world.park()
-    before, _ = await world.approvals.show(action_id)
+    before = (await world.approvals.show(action_id)).action
 
     with pytest.raises(ValidationError):
         await world.approvals.approve(ANN, action_id, edits={"message": ""})
@@ -142,7 +142,7 @@ async def test_too_late_says_so_before_it_complains_about_an_edit(world: World) 
         await world.approvals.approve(ANN, action_id, edits={"message": ""})
 
     assert code(caught) == "too_late"
-    assert (await world.approvals.show(action_id))[0].status is ActionStatus.EXPIRED
+    assert (await world.approvals.show(action_id)).action.status is ActionStatus.EXPIRED
 
 
 async def test_looking_ends_what_is_overdue(world: World) -> None:
@@ -219,7 +219,7 @@ async def test_a_rule_that_must_not_be_made_stops_the_approval_it_came_with(worl
         await world.approvals.approve(ANN, action_id, create_rule=parse_rule_request({"constraints": {}}))
 
     assert code(caught) == "too_wide"
-    assert (await world.approvals.show(action_id))[0].status is ActionStatus.PENDING
+    assert (await world.approvals.show(action_id)).action.status is ActionStatus.PENDING
 
 
 CHANNELS = {

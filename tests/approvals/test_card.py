@@ -37,6 +37,7 @@ from postroom.approvals.model import (
     ConstraintKind,
     Parking,
     Ruling,
+    ShownAction,
     StandingRule,
     bound_of,
     subject_of,
@@ -183,8 +184,8 @@ def test_the_detail_is_exact_and_says_when_somebody_changed_the_row() -> None:
     event = ApprovalEvent(id="e", type=ApprovalEventType.ACTION_QUEUED, actor="butler:general", at_us=START_US)
     action = pending_action()
 
-    shown = detail(action, [event])
-    changed = detail(replace(action, content=content(message="other")), [])
+    shown = detail(ShownAction(action=action, events=[event]))
+    changed = detail(ShownAction(action=replace(action, content=content(message="other")), events=[]))
 
     assert shown["content"]["message"] == shown["visible"]["message"] == action.content.message
     assert (shown["intact"], changed["intact"]) == (True, False)

@@ -13,9 +13,9 @@ from tests.clock import FakeClock
 from tests.opened_database import opened_file
 
 from postroom.approvals.approvals import Approvals
-from postroom.approvals.model import Parking
+from postroom.approvals.model import Action, Parking
 from postroom.approvals.page import OwnDecisions
-from postroom.approvals.rules import ApprovalPolicy, expiration
+from postroom.approvals.rules import ApprovalPolicy, RuleRequest, expiration, parse_rule_request
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.channels.capabilities import KINDS
 from postroom.kernel.guard.tools import approver
@@ -44,16 +44,16 @@ async def decisions(tmp_path: Path, clock: FakeClock) -> AsyncIterator[OwnDecisi
         yield OwnDecisions(approvals=approvals, may_decide=approver(["ann"]))
 
 
-async def waiting(decisions: OwnDecisions) -> list[dict[str, Any]]:
+async def waiting(decisions: OwnDecisions) -> list[Action]:
     found = await decisions.page(OPERATOR, status="pending", cursor=None, limit=20)
-    return [dict(one) for one in found.actions]
+    return list(found.actions)
 
 
 @pytest.mark.parametrize("who", [BEN, Principal(Role.BUTLER, "messenger"), Principal(Role.PROGRAM, "ci")], ids=str)
 async def test_who_may_not_decide_sees_and_changes_nothing(decisions: OwnDecisions, who: Principal) -> None:
     [action] = await waiting(decisions)
-    name = action["action_id"]
-    approval: dict[str, Any] = {"content_hash": action["content_hash"], "edits": None, "create_rule": True}
+    name = action.id
+    approval: dict[str, Any] = {"content_hash": action.content_hash, "edits": None, "create_rule": RuleRequest()}
 
     for refused in (
         decisions.page(who, status="all", cursor=None, limit=20),
@@ -61,24 +61,24 @@ async def test_who_may_not_decide_sees_and_changes_nothing(decisions: OwnDecisio
         decisions.approve(who, name, **approval),
         decisions.reject(who, name, "no"),
         decisions.rules(who),
-        decisions.create_rule(who, {"constraints": {"recipient": {"type": "exact", "value": "1"}}}),
+        decisions.create_rule(who, parse_rule_request({"constraints": {"recipient": "1"}})),
         decisions.revoke_rule(who, "r"),
     ):
         with pytest.raises(ValidationError, match="may not call"):
             await refused
 
-    assert [one["action_id"] for one in await waiting(decisions)] == [name]
+    assert [one.id for one in await waiting(decisions)] == [name]
     assert await decisions.rules(OPERATOR) == []
 
 
 async def test_a_rejection_needs_a_reason_and_a_second_decision_is_too_late(decisions: OwnDecisions) -> None:
     [action] = await waiting(decisions)
     with pytest.raises(ValidationError) as unsaid:
-        await decisions.reject(ANN, action["action_id"], " ")
+        await decisions.reject(ANN, action.id, " ")
 
-    await decisions.reject(ANN, action["action_id"], "not today")
+    await decisions.reject(ANN, action.id, "not today")
     with pytest.raises(ValidationError) as late:
-        await decisions.reject(OPERATOR, action["action_id"], "never")
+        await decisions.reject(OPERATOR, action.id, "never")
 
     assert unsaid.value.fields[0].field == "reason"
     assert late.value.fields[0].code == "already_decided"
@@ -87,25 +87,25 @@ async def test_a_rejection_needs_a_reason_and_a_second_decision_is_too_late(deci
 async def test_rules_are_made_and_revoked(decisions: OwnDecisions) -> None:
     asked = {"constraints": {"recipient": {"type": "exact", "value": "1"}}, "description": "x", "max_uses": 2}
 
-    await decisions.create_rule(ANN, asked)
+    await decisions.create_rule(ANN, parse_rule_request(asked))
     [rule] = await decisions.rules(ANN)
-    await decisions.revoke_rule(ANN, rule["rule_id"])
+    await decisions.revoke_rule(ANN, rule.id)
     with pytest.raises(ValidationError):
         await decisions.revoke_rule(ANN, "unknown")
 
-    assert [one["revoked_by"] for one in await decisions.rules(OPERATOR)] == [str(ANN)]
+    assert [one.revoked_by for one in await decisions.rules(OPERATOR)] == [str(ANN)]
 
 
 async def test_the_decision_bears_the_name_of_the_person_who_is_signed_in(decisions: OwnDecisions) -> None:
     [action] = await waiting(decisions)
 
     rule = await decisions.approve(
-        ANN, action["action_id"], content_hash=action["content_hash"], edits=None, create_rule=True
+        ANN, action.id, content_hash=action.content_hash, edits=None, create_rule=RuleRequest()
     )
 
-    shown = await decisions.show(OPERATOR, action["action_id"])
-    assert (shown["status"], shown["decided_by"]) == ("approved", str(ANN))
-    assert rule is not None and [one["rule_id"] for one in await decisions.rules(ANN)] == [rule["rule_id"]]
+    shown = await decisions.show(OPERATOR, action.id)
+    assert (shown.action.status, shown.action.decided_by) == ("approved", str(ANN))
+    assert rule is not None and [one.id for one in await decisions.rules(ANN)] == [rule.id]
 
 
 @pytest.mark.parametrize("text", ["", "a\x00b", "\ud800", "x" * 65], ids=["empty", "NUL", "surrogate", "long"])

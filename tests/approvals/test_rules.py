@@ -10,7 +10,7 @@ from tests.clock import START_US
 
 from postroom.approvals import rules
 from postroom.approvals.card import detail
-from postroom.approvals.model import Action, ActionStatus, Constraint, ConstraintKind, Ruling, StandingRule
+from postroom.approvals.model import Action, ActionStatus, Constraint, ConstraintKind, Ruling, ShownAction, StandingRule
 from postroom.approvals.rules import (
     RiskPolicy,
     RuleRequest,
@@ -60,7 +60,7 @@ def test_a_label_that_names_another_host_misleads_and_is_a_high_risk(source: str
 def test_who_decides_sees_the_text_how_it_reads_and_where_links_lead() -> None:
     written = content(message="**Hi** [there](https://a.example/x)", format=Format.MARKDOWN)
 
-    shown = detail(pending_action(content=written, content_hash=written.hash), [])
+    shown = detail(ShownAction(action=pending_action(content=written, content_hash=written.hash), events=[]))
 
     assert shown["content"]["message"] == "**Hi** [there](https://a.example/x)"
     assert (shown["format"], shown["rendered"], shown["intact"]) == ("markdown", "Hi there", True)

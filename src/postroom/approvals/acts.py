@@ -12,7 +12,7 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from postroom.approvals.approvals import Approvals
-from postroom.approvals.card import rule_shape, summary
+from postroom.approvals.card import detail, rule_shape, summary
 from postroom.approvals.model import ActionStatus
 from postroom.approvals.rules import parse_rule_request, read_reason, wanted_rule
 from postroom.delivery.routes import http_answer
@@ -62,7 +62,7 @@ def _add_reading(server: MCPServer[Any], approvals: Approvals) -> None:
         Show one action: the exact content and recipient, the same with hidden characters made visible,
         warnings about them, its risk, its content hash, the state of its delivery and its audit trail.
         """
-        return {"status": "ok", "action": await approvals.detail(action_id)}
+        return {"status": "ok", "action": detail(await approvals.show(action_id))}
 
     server.add_tool(list_pending_actions, annotations=_READS)
     server.add_tool(show_pending_action, annotations=_READS)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from postroom.approvals import rules
 from postroom.approvals import rules as ruling
-from postroom.approvals.card import detail
 from postroom.approvals.model import (
     CONSOLE,
     Action,
     ActionStatus,
-    ApprovalEvent,
     Choose,
     DecisionTried,
     Parking,
     Ruling,
+    ShownAction,
     StandingRule,
     content_of,
 )
@@ -173,15 +172,12 @@ class Approvals:
         await self.record.expire(self.clock.now_us())
         return await self.record.page(status, before, limit)
 
-    async def show(self, action_id: str) -> tuple[Action, Sequence[ApprovalEvent]]:
+    async def show(self, action_id: str) -> ShownAction:
         await self.record.expire(self.clock.now_us())
-        action = await self._action(action_id)
-        return action, await self.record.events(action.id)
-
-    async def detail(self, action_id: str) -> dict[str, Any]:
-        """As a person is shown it, with the beginning of every file."""
-        action, events = await self.show(action_id)
-        return detail(action, events, await previews(action.content, self.files))
+        if (action := await self.record.action(DeliveryId(action_id))) is None:
+            raise _unknown()
+        events = await self.record.events(action.id)
+        return ShownAction(action=action, events=events, previews=await previews(action.content, self.files))
 
     async def approve(
         self,
@@ -266,11 +262,6 @@ class Approvals:
             raise _refusal(refusal)
         self.decided()
         return found
-
-    async def _action(self, action_id: str) -> Action:
-        if action := await self.record.action(DeliveryId(action_id)):
-            return action
-        raise _unknown()
 
 
 def _person(caller: Principal) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from postroom.approvals import rules
@@ -16,6 +16,7 @@ from postroom.approvals.model import (
     Bound,
     Content,
     Ruling,
+    ShownAction,
     StandingRule,
     bound_of,
     subject_of,
@@ -26,7 +27,7 @@ from postroom.delivery.files.kinds import is_dangerous
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.text.rich import readable
-from postroom.kernel.text.visible import findings, reveal
+from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import FieldError
 from postroom.kernel.values.ids import SECOND_US, seconds, to_text
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
@@ -52,7 +53,6 @@ from postroom.questions.rules.request import MAX_CONTEXT_CHARACTERS, QuestionReq
 _SEND: Final = Option(value=APPROVE, label="Send")
 _DO_NOT_SEND: Final = Option(value=DENY, label="Don't send")
 _TOO_LONG: Final = "The message is too long to be shown here; open it in the console."
-_PREVIEW_CHARACTERS: Final = 200
 _ASK_BATCH: Final = 20
 
 
@@ -200,8 +200,8 @@ def summary(action: Action) -> dict[str, Any]:
         "channel": action.content.channel,
         "intent": str(action.content.intent),
         "recipient": reveal(action.content.address),
-        "preview": reveal(action.content.message[:_PREVIEW_CHARACTERS]),
-        "attachments": [_file(one) for one in action.content.attachments],
+        "preview": reveal(action.content.preview),
+        "attachments": [_without_preview(one) for one in action.content.attachments],
         "content_hash": action.content_hash,
         "requested_at": to_text(action.requested_at_us),
         "expires_at": to_text(action.expires_at_us),
@@ -212,25 +212,24 @@ def summary(action: Action) -> dict[str, Any]:
     return shown
 
 
-def detail(
-    action: Action, events: Sequence[ApprovalEvent], previews: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+def detail(shown: ShownAction) -> dict[str, Any]:
     """
     `content` is what would be sent, to the byte; `visible` is the same with nothing hidden.
 
     Each of `attachments` has the beginning of its `preview`, by hash; a picture is shown in the console.
     Of Markdown, `rendered` is what the person reads and `links` says where each link really leads.
     """
+    action = shown.action
     return (
         summary(action)
         | _written(action.content)
-        | {"attachments": [_file(one, (previews or {}).get(one.sha256, "")) for one in action.content.attachments]}
         | {
-            "content": _fields(action.content),
-            "visible": {name: reveal(text) if text else text for name, text in _fields(action.content).items()},
+            "attachments": [asdict(one) for one in shown_files(shown)],
+            "content": action.content.shown,
+            "visible": {name: reveal(text) if text else text for name, text in action.content.shown.items()},
             "warnings": warnings(action.content),
-            "intact": action.content.hash == action.content_hash,
-            "events": [_event(event) for event in events],
+            "intact": action.intact,
+            "events": [_event(event) for event in shown.events],
         }
     )
 
@@ -240,16 +239,35 @@ def _file_line(one: Attachment) -> str:
     return f"{reveal(one.name)} ({size_words(one.size)}, {one.media_type}, SHA-256 {one.sha256[:16]}…)"
 
 
-def _file(one: Attachment, preview: str | None = None) -> dict[str, Any]:
-    shown = {
-        "name": one.name,
-        "visible_name": reveal(one.name),
-        "size": one.size,
-        "media_type": one.media_type,
-        "sha256": one.sha256,
-        "needs_approval": is_dangerous(one.media_type, one.name),
-    }
-    return shown if preview is None else shown | {"preview": reveal(preview)}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFile:
+    name: str
+    visible_name: str
+    size: int
+    media_type: str
+    sha256: str
+    needs_approval: bool
+    preview: str = ""
+
+
+def shown_files(shown: ShownAction) -> list[ShownFile]:
+    files = shown.action.content.attachments
+    return [replace(_file(one), preview=reveal(shown.previews.get(one.sha256, ""))) for one in files]
+
+
+def _without_preview(one: Attachment) -> dict[str, Any]:
+    return {name: value for name, value in asdict(_file(one)).items() if name != "preview"}
+
+
+def _file(one: Attachment) -> ShownFile:
+    return ShownFile(
+        name=one.name,
+        visible_name=reveal(one.name),
+        size=one.size,
+        media_type=one.media_type,
+        sha256=one.sha256,
+        needs_approval=is_dangerous(one.media_type, one.name),
+    )
 
 
 def _written(content: Content) -> dict[str, Any]:
@@ -266,23 +284,8 @@ def _written(content: Content) -> dict[str, Any]:
 def warnings(content: Content) -> list[dict[str, Any]]:
     return [
         {"field": name, "kind": str(found.kind), "character": found.name, "position": found.position}
-        for name, text in _fields(content).items()
-        if text
-        for found in findings(text)
+        for name, found in content.warnings
     ]
-
-
-def _fields(content: Content) -> dict[str, str | None]:
-    return {
-        "channel": content.channel,
-        "intent": str(content.intent),
-        "recipient": content.address,
-        "thread": content.thread,
-        "subject": content.subject,
-        "message": content.message,
-        "emoji": content.emoji,
-        "buttons": content.buttons or None,
-    }
 
 
 def _decision(action: Action) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from postroom.delivery.model import NewDelivery
+from postroom.kernel.text.visible import DeceptiveCharacter, findings
 from postroom.kernel.values.errors import FieldError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import OPERATOR, OWNER
@@ -36,6 +37,7 @@ from postroom.questions.model import (
 )
 
 CONSOLE: Final = "console"
+_PREVIEW_CHARACTERS: Final = 200
 _HASH_SCHEME: Final = "approval.v1"
 
 
@@ -99,6 +101,29 @@ class Content:
         """What stands on them, in one line."""
         pressed = self.markup.every_button if self.markup else ()
         return ", ".join(f"“{' '.join(one.label.split())}”" for one in pressed)
+
+    @property
+    def preview(self) -> str:
+        return self.message[:_PREVIEW_CHARACTERS]
+
+    @property
+    def shown(self) -> dict[str, str | None]:
+        """What a person reads of it, by the names of a request."""
+        return {
+            "channel": self.channel,
+            "intent": str(self.intent),
+            "recipient": self.address,
+            "thread": self.thread,
+            "subject": self.subject,
+            "message": self.message,
+            "emoji": self.emoji,
+            "buttons": self.buttons or None,
+        }
+
+    @property
+    def warnings(self) -> list[tuple[str, DeceptiveCharacter]]:
+        """What hides in it, by the name of its field."""
+        return [(name, found) for name, text in self.shown.items() if text for found in findings(text)]
 
     def to_message(self, delivery_id: DeliveryId) -> Message:
         return Message(
@@ -166,6 +191,10 @@ class Action:
     edited: bool = False
     delivery_status: Status = Status.AWAITING_APPROVAL
     revised: bool = False  # its sender has worded it anew since it was first parked
+
+    @property
+    def intact(self) -> bool:
+        return self.content.hash == self.content_hash
 
 
 class ConstraintKind(StrEnum):
@@ -259,6 +288,15 @@ class ApprovalEvent:
 
 Choose = Callable[[Sequence[StandingRule]], Sequence[StandingRule]]  # those that let it pass, best first
 Judge = Callable[[Action], Ruling]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownAction:
+    """An action with all that happened to it, and the beginning of each of its files by its hash."""
+
+    action: Action
+    events: Sequence[ApprovalEvent]
+    previews: Mapping[str, str] = field(default_factory=dict)
 
 
 # ---- a parked delivery as a question: what its card is bound to, and what a decision taken elsewhere makes of it ----

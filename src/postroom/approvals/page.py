@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Final, Literal
 
@@ -13,14 +13,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from postroom.approvals.approvals import Approvals
-from postroom.approvals.card import rule_shape, summary
-from postroom.approvals.model import ActionStatus
-from postroom.approvals.rules import parse_rule_request, read_reason, wanted_rule
+from postroom.approvals.card import shown_files
+from postroom.approvals.model import Action, ActionStatus, ConstraintKind, ShownAction, StandingRule
+from postroom.approvals.rules import RuleRequest, parse_rule_request, read_reason
 from postroom.console.frame import Names, NavigationGroup, Place, ShownPerson, actors
 from postroom.console.visit import ConsolePage, ConsoleSection, Form, Visit
-from postroom.console.words import moment_us
 from postroom.delivery.pages.deliveries import attached_file
 from postroom.delivery.rules.policy import span
+from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import PostroomError, ValidationError
 from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import seconds, to_text
@@ -71,37 +71,41 @@ class ApprovalPages:
             same_page=f"{visit.request.url.path}?{visit.request.url.query}",
         )
 
-    async def here(self, visit: Visit, most: int = _IN_PLACE) -> Sequence[Mapping[str, Any]]:
-        """What waits, whole, for a page about other things as well. Raises one of our errors."""
+    async def here(self, visit: Visit, most: int = _IN_PLACE) -> Sequence[Action]:
+        """What waits, for a page about other things as well. Raises one of our errors."""
         if not self.is_on:
             return ()
         listed = await self.decisions.page(visit.principal, status=str(ActionStatus.PENDING), cursor=None, limit=most)
-        found = [await self.decisions.show(visit.principal, one["action_id"]) for one in listed.actions]
-        return [one for one in found if one["status"] == ActionStatus.PENDING]
+        return listed.actions
 
     async def one(self, visit: Visit) -> Response:
-        action = await self._action(visit)
-        if isinstance(action, Response):
-            return action
-        return await self._page(visit, action)
+        shown = await self._shown(visit)
+        return shown if isinstance(shown, Response) else await self._page(visit, shown)
 
     async def file(self, visit: Visit) -> Response:
-        action = await self._action(visit)
-        if isinstance(action, Response):
-            return action
-        return await attached_file(self.files, action["attachments"], visit.path["number"])
+        shown = await self._shown(visit)
+        if isinstance(shown, Response):
+            return shown
+        return await attached_file(self.files, [asdict(one) for one in shown_files(shown)], visit.path["number"])
 
     async def compare(self, visit: Visit) -> Response:
         """Nothing is done yet: this shows what the edit makes of the message."""
-        action = await self._action(visit)
-        if isinstance(action, Response):
-            return action
-        typed = _typed(visit, action["content"])
+        shown = await self._shown(visit)
+        if isinstance(shown, Response):
+            return shown
+        action, before = shown.action, shown.action.content.shown
+        typed = _typed(visit, before)
         if not typed:
-            return visit.go(f"/approvals/{action['action_id']}", "You changed nothing.", "bad")
-        changes = {name: difference(action["content"][name] or "", text) for name, text in typed.items()}
-        after = {**action["content"], **typed}
-        names = await visit.names([(after["channel"], after["recipient"])])
+            return visit.go(f"/approvals/{action.id}", "You changed nothing.", "bad")
+        changes = {name: difference(before[name] or "", text) for name, text in typed.items()}
+        after = replace(
+            action.content,
+            address=typed.get("recipient", action.content.address),
+            subject=typed.get("subject", action.content.subject),
+            message=typed.get("message", action.content.message),
+            emoji=typed.get("emoji", action.content.emoji),
+        )
+        names = await visit.names([(after.channel, after.address)])
         return visit.show("approval_edit.html", action=action, typed=typed, changes=changes, after=after, names=names)
 
     async def approve(self, visit: Visit) -> Response:
@@ -134,19 +138,19 @@ class ApprovalPages:
         return visit.go(_back(visit, "/approvals"), "Rejected. It will not be sent, and its sender sees why.")
 
     async def _edit_again(self, visit: Visit, typed: Mapping[str, str], complaint: str) -> Response:
-        action = await self._action(visit)
-        if isinstance(action, Response):
-            return action
-        return await self._page(visit, action, typed, complaint)
+        shown = await self._shown(visit)
+        return shown if isinstance(shown, Response) else await self._page(visit, shown, typed, complaint)
 
     async def _page(
-        self, visit: Visit, action: Mapping[str, Any], typed: Mapping[str, str] | None = None, complaint: str = ""
+        self, visit: Visit, shown: ShownAction, typed: Mapping[str, str] | None = None, complaint: str = ""
     ) -> Response:
-        places, ids = _people([action], *(event["actor"] for event in action["events"]))
+        places, ids = _people([shown.action], *(event.actor for event in shown.events))
         return visit.show(
             "approval.html",
             status=422 if complaint else 200,
-            action=action,
+            action=shown.action,
+            events=shown.events,
+            files=shown_files(shown),
             letters=self.letters,
             typed=typed or {},
             complaint=complaint,
@@ -160,7 +164,7 @@ class ApprovalPages:
         except PostroomError:
             return None
 
-    async def _action(self, visit: Visit) -> Mapping[str, Any] | Response:
+    async def _shown(self, visit: Visit) -> ShownAction | Response:
         """The action, or where to go when it cannot be shown."""
         self._must_be_on()
         try:
@@ -191,18 +195,18 @@ def _refusal(error: PostroomError) -> str:
             return f"Nothing was done: {error.message}"
 
 
-def _approved(rule: Mapping[str, Any] | None) -> str:
+def _approved(rule: StandingRule | None) -> str:
     said = "Approved. It is on its way."
     if rule is not None:
-        uses = rule["max_uses"]
-        return f"{said} A rule was made{f' for {uses} more' if uses else ''}."
+        uses = f" for {rule.max_uses} more" if rule.max_uses else ""
+        return f"{said} A rule was made{uses}."
     return said
 
 
-def _people(actions: Sequence[Mapping[str, Any]], *more: str) -> tuple[list[Place], list[str]]:
+def _people(actions: Sequence[Action], *more: str) -> tuple[list[Place], list[str]]:
     """Those who are written to, and those who decided."""
-    places = [(str(one["channel"]), str(one["recipient"])) for one in actions]
-    return places, actors(*(one.get("decided_by") for one in actions), *more)
+    places = [(one.content.channel, reveal(one.content.address)) for one in actions]
+    return places, actors(*(one.decided_by for one in actions), *more)
 
 
 def _back(visit: Visit, otherwise: str) -> str:
@@ -237,12 +241,12 @@ class WaitingHere:
 
     at_us: int
     question: QuestionCard | None = None
-    action: Mapping[str, Any] | None = None
+    action: Action | None = None
 
 
-def newest_first(questions: Sequence[QuestionCard], actions: Sequence[Mapping[str, Any]]) -> Sequence[WaitingHere]:
+def newest_first(questions: Sequence[QuestionCard], actions: Sequence[Action]) -> Sequence[WaitingHere]:
     asked = [WaitingHere(at_us=one.question.created_at_us, question=one) for one in questions]
-    parked = [WaitingHere(at_us=moment_us(one["requested_at"]), action=one) for one in actions]
+    parked = [WaitingHere(at_us=one.requested_at_us, action=one) for one in actions]
     return sorted([*asked, *parked], key=lambda one: one.at_us, reverse=True)
 
 
@@ -259,11 +263,11 @@ class RulePages:
         return await self._page(visit, {}, "")
 
     async def make(self, visit: Visit) -> Response:
-        asked = rule_request(visit.form, visit.now_us)
-        if not asked["constraints"]:
-            return await self._page(visit, dict(visit.form.fields), "Say at least who writes, to whom, or on what.")
         self._must_be_on()
         try:
+            asked = rule_request(visit.form, visit.now_us)
+            if not asked.constraints:
+                return await self._page(visit, dict(visit.form.fields), "Say at least who writes, to whom, or on what.")
             await self.standing.create_rule(visit.principal, asked)
         except PostroomError as error:
             return await self._page(visit, dict(visit.form.fields), _refusal(error))
@@ -280,33 +284,33 @@ class RulePages:
     async def _page(self, visit: Visit, typed: dict[str, str], complaint: str) -> Response:
         self._must_be_on()
         rules = await self._listed(visit.principal)
-        made = [by for rule in rules or () for by in (rule["created_by"], rule.get("revoked_by"))]
+        made = [by for rule in rules or () for by in (rule.created_by, rule.revoked_by)]
         names = await visit.names((place for rule in rules or () for place in self._places(rule)), actors(*made))
         return visit.show(
             "rules.html",
             status=422 if complaint else 200,
             rules=rules,
             names=names,
-            allowed={rule["rule_id"]: self._allowed(rule, names) for rule in rules or ()},
+            allowed={rule.id: self._allowed(rule, names) for rule in rules or ()},
             typed=typed,
             complaint=complaint,
             channels=self.channels,
             constraint_names=_CONSTRAINTS,
         )
 
-    def _places(self, rule: Mapping[str, Any]) -> Sequence[Place]:
+    def _places(self, rule: StandingRule) -> Sequence[Place]:
         """Where the recipient of a rule may be; a rule that names no channel counts on all of them."""
-        whom, where = rule["constraints"].get("recipient"), rule["constraints"].get("channel")
-        if whom is None or whom["type"] != "exact":
+        whom, where = rule.constraints.get("recipient"), rule.constraints.get("channel")
+        if whom is None or whom.kind is not ConstraintKind.EXACT:
             return []
-        channels = [where["value"]] if where is not None and where["type"] == "exact" else self.channels
-        return [(channel, whom["value"]) for channel in channels]
+        channels = [where.value] if where is not None and where.kind is ConstraintKind.EXACT else self.channels
+        return [(channel, whom.value) for channel in channels]
 
-    def _allowed(self, rule: Mapping[str, Any], names: Names) -> ShownPerson | None:
+    def _allowed(self, rule: StandingRule, names: Names) -> ShownPerson | None:
         found = (names.at(*place) for place in self._places(rule))
         return next((one for one in found if one.name), None)
 
-    async def _listed(self, who: Principal) -> Sequence[Mapping[str, Any]] | None:
+    async def _listed(self, who: Principal) -> Sequence[StandingRule] | None:
         try:
             return await self.standing.rules(who)
         except PostroomError:
@@ -317,19 +321,19 @@ class RulePages:
             raise HTTPException(404)
 
 
-def rule_wish(form: Form, now_us: int) -> dict[str, Any] | bool:
-    """For the approval it comes with: the same sender to the same person on the same channel; False for none."""
-    return _bounds(form, now_us) if form.get("rule") == "yes" else False
+def rule_wish(form: Form, now_us: int) -> RuleRequest | None:
+    """For the approval it comes with: the same sender to the same person on the same channel; None for none."""
+    return parse_rule_request(_bounds(form, now_us)) if form.get("rule") == "yes" else None
 
 
-def rule_request(form: Form, now_us: int) -> dict[str, Any]:
+def rule_request(form: Form, now_us: int) -> RuleRequest:
     """A star is a wildcard only where the person says that it is one."""
     constraints = {}
     for name in _CONSTRAINTS:
         if value := form.get(name).strip():
             kind = "pattern" if form.get(f"{name}_kind") == "pattern" else "exact"
             constraints[name] = {"type": kind, "value": value}
-    return {"constraints": constraints, **_bounds(form, now_us)}
+    return parse_rule_request({"constraints": constraints, **_bounds(form, now_us)})
 
 
 def _bounds(form: Form, now_us: int) -> dict[str, Any]:
@@ -372,7 +376,7 @@ def approvals_section(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownActions:
-    actions: Sequence[Mapping[str, Any]]
+    actions: Sequence[Action]
     next_cursor: str | None
 
 
@@ -389,11 +393,11 @@ class OwnDecisions:
             before = None if cursor is None else _id("cursor", cursor)
             found = await self.approvals.page(wanted, before=before, limit=limit)
             more = found[-1].id if len(found) == limit else None
-            return ShownActions(actions=[summary(one) for one in found], next_cursor=more)
+            return ShownActions(actions=found, next_cursor=more)
 
-    async def show(self, who: Principal, action_id: str) -> Mapping[str, Any]:
+    async def show(self, who: Principal, action_id: str) -> ShownAction:
         with self._acting(who, "show_pending_action"):
-            return await self.approvals.detail(_id("action_id", action_id))
+            return await self.approvals.show(_id("action_id", action_id))
 
     async def approve(
         self,
@@ -402,30 +406,29 @@ class OwnDecisions:
         *,
         content_hash: str,
         edits: Mapping[str, str] | None,
-        create_rule: bool | dict[str, Any],
-    ) -> Mapping[str, Any] | None:
+        create_rule: RuleRequest | None,
+    ) -> StandingRule | None:
         with self._acting(who, "approve_action"):
             _, rule = await self.approvals.approve(
                 who,
                 _id("action_id", action_id),
                 seen_hash=content_hash,
                 edits=edits,
-                create_rule=wanted_rule(create_rule),
+                create_rule=create_rule,
             )
-            return rule_shape(rule, self.approvals.clock.now_us()) if rule else None
+            return rule
 
     async def reject(self, who: Principal, action_id: str, reason: str) -> None:
         with self._acting(who, "reject_action"):
             await self.approvals.reject(who, _id("action_id", action_id), read_reason(reason))
 
-    async def rules(self, who: Principal) -> Sequence[Mapping[str, Any]]:
+    async def rules(self, who: Principal) -> Sequence[StandingRule]:
         with self._acting(who, "list_approval_rules"):
-            now_us = self.approvals.clock.now_us()
-            return [rule_shape(one, now_us) for one in await self.approvals.rules()]
+            return await self.approvals.rules()
 
-    async def create_rule(self, who: Principal, asked: Mapping[str, Any]) -> None:
+    async def create_rule(self, who: Principal, asked: RuleRequest) -> None:
         with self._acting(who, "create_approval_rule"):
-            await self.approvals.create_rule(who, parse_rule_request(asked))
+            await self.approvals.create_rule(who, asked)
 
     async def revoke_rule(self, who: Principal, rule_id: str) -> None:
         with self._acting(who, "revoke_approval_rule"):

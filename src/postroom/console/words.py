@@ -19,7 +19,7 @@ from postroom.delivery.reading.counts import MOST_COUNTED
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import SpanStyle, html_of
-from postroom.kernel.text.visible import Hidden, findings
+from postroom.kernel.text.visible import Hidden, findings, reveal
 from postroom.kernel.values.ids import parse_text, to_datetime, to_text
 from postroom.kernel.values.zones import duration, known_zone, relative, zone_word
 from postroom.message.attachment import size_words
@@ -279,6 +279,7 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "plural": plural,
     "duration": duration,
     "pieces": pieces,
+    "revealed": reveal,
     "formatted": formatted,
     "shown_links": shown_links,
     "link_parts": link_parts,

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from starlette.responses import Response
 
+from postroom.approvals.model import Action
 from postroom.approvals.page import ApprovalPages, WaitingHere, newest_first
 from postroom.attention.attention import Attention
 from postroom.console.frame import Names, NavigationGroup
@@ -200,7 +201,7 @@ class TodayPage:
     def _decides(self, visit: Visit) -> bool:
         return self.approvals is not None and f"{ROOT}/approvals" in visit.navigation.reachable
 
-    async def _actions(self, visit: Visit) -> Sequence[Mapping[str, Any]] | None:
+    async def _actions(self, visit: Visit) -> Sequence[Action] | None:
         """None when they are for others to decide, or do not answer."""
         if self.approvals is None or not self._decides(visit):
             return None
