@@ -8,7 +8,17 @@ import time
 from functools import partial
 
 from postroom.household.store import open_store
-from postroom.intents.model import AgentIntent, IntentChange, IntentStatus, MoveContext, Step, StepKind, moved, opened
+from postroom.intents.model import (
+    AddedMessage,
+    AgentIntent,
+    IntentChange,
+    IntentStatus,
+    MoveContext,
+    Step,
+    StepKind,
+    moved,
+    opened,
+)
 from postroom.intents.store import StoredIntents
 from postroom.kernel.values.ids import IdMint
 from postroom.settings import Settings
@@ -43,7 +53,7 @@ async def _pursue(intents: StoredIntents, count: int) -> None:
 
 
 def _answered(intent: AgentIntent) -> IntentChange:
-    says = {"author": _ASKED, "message": "Ten minutes"}
+    says = AddedMessage(_ASKED, "Ten minutes")
     return moved(intent, IntentStatus.COMPLETED, _moment(_ASKED), result={"answer": "Ten minutes"}, says=says)
 
 

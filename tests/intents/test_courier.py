@@ -9,7 +9,7 @@ from tests.intents.office import MINT, Office, build_office, overloaded
 
 from postroom.butlers.model import Session, SessionEvent, SessionOutcome
 from postroom.butlers.store import StoredSessions
-from postroom.intents.model import IntentEventType, IntentStatus, MoveContext, WaitingReason, unchanged
+from postroom.intents.model import AddedMessage, IntentEventType, IntentStatus, MoveContext, WaitingReason, unchanged
 from postroom.intents.runner import MAX_TRIES, followed, worked
 from postroom.intents.store import intents
 from postroom.kernel.values.errors import (
@@ -479,7 +479,7 @@ async def test_what_a_butler_said_is_the_butlers_word_whoever_else_was_asked(off
     moment = MoveContext(office.clock.now_us(), "postroom", MINT.mint)
     change = worked(await office.now(intent), ("done", "I do", None, "health"), moment)
 
-    assert change.says == {"author": "agent://butler/health", "message": "I do"}
+    assert change.says == AddedMessage("agent://butler/health", "I do")
     assert (change.intent.result or {})["responded_by"] == "agent://butler/health"
     assert change.events[-1].actor == "agent://butler/health"
 

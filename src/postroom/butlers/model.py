@@ -314,6 +314,7 @@ def environment(order: Order, allowed: tuple[str, ...], **more: str) -> dict[str
 
 # Something to do at a moment: a reminder, or one run of a schedule.
 
+BROKEN: Final = "error: it cannot be carried out"  # the result of an appointment whose work makes no sense
 SET_ASIDE: Final = "it cannot be read and was set aside"  # the row of an appointment or of a session
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from postroom.butlers.model import Appointment, AppointmentKind, AppointmentStatus
+import structlog
+
+from postroom.butlers.model import BROKEN, Appointment, AppointmentKind, AppointmentStatus
 from postroom.butlers.store import StoredAppointments
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
@@ -16,6 +18,8 @@ from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import seconds, to_datetime, to_us
 from postroom.message.outgoing import AnswerStatus, Outcome
 from postroom.settings.roster import Schedule
+
+_log = structlog.get_logger("postroom.scheduler")
 
 _PAUSE_SECONDS: Final = 2.0
 _LONGEST_SLEEP_SECONDS: Final = 60.0  # a machine that was asleep, or whose clock was set, has slept for another time
@@ -83,7 +87,8 @@ class Scheduler:
         except PostroomError as error:
             run = _failed(error.message, retryable=error.retryable)
         except Exception as error:  # the others wait behind this one
-            run = _failed(f"it cannot be carried out ({type(error).__name__})")
+            _log.error("appointment.broken", butler=self.butler, id=one.id, error=type(error).__name__)
+            run = Run(status=AppointmentStatus.FAILED, result=BROKEN)
         if run.retryable and one.tries < _MAX_TRIES:
             pause = min(_PAUSE_SECONDS * 2.0 ** min(one.tries, 10), _LONGEST_PAUSE_SECONDS)
             await self.appointments.postpone(one, self.clock.now_us() + seconds(pause), run.result)

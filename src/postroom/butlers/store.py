@@ -21,7 +21,6 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    or_,
     select,
     text,
     update,
@@ -29,6 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from postroom.butlers.model import (
+    BROKEN,
     SET_ASIDE,
     STOPPED,
     Appointment,
@@ -71,12 +71,11 @@ class StoredState:
         self._database = database
         self._butler = butler
 
-    async def get(self, key: str) -> dict[str, Any] | None:
-        def work(connection: Connection) -> dict[str, Any] | None:
-            row = connection.execute(select(_state_c.value, _state_c.version).where(*self._at(key))).first()
-            return {"key": key, "value": json.loads(row.value), "version": row.version} if row else None
-
-        return await self._database.read(work)
+    async def get(self, key: str) -> tuple[Any, int] | None:
+        """The value and its version."""
+        asked = select(_state_c.value, _state_c.version).where(*self._at(key))
+        row = await self._database.read(lambda connection: connection.execute(asked).first())
+        return (json.loads(row.value), row.version) if row else None
 
     async def set(self, key: str, value: Any, *, expected_version: int | None, now_us: int) -> int | None:
         """The new version, or None when somebody else changed it meanwhile."""
@@ -249,7 +248,7 @@ def _insert_appointment(connection: Connection, new: Appointment) -> None:
 
 def appointments_set_aside(connection: Connection, since_us: int) -> list[str]:
     """Which appointments, of any butler, could not be kept because of what stands in their rows."""
-    broken = or_(_appointments_c.result == SET_ASIDE, _appointments_c.result.like("error: it cannot be carried out%"))
+    broken = _appointments_c.result.in_((SET_ASIDE, BROKEN))
     asked = select(_appointments_c.id, _appointments_c.butler).where(
         _appointments_c.status == str(AppointmentStatus.FAILED), broken, _appointments_c.due_at >= since_us
     )

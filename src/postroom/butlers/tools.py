@@ -178,7 +178,9 @@ def add_state_tools(server: MCPServer[Any], butler: Butler) -> None:
     async def state_get(key: Key) -> dict[str, Any]:
         """What is kept under a key: its value and version, or found=false."""
         found = await butler.state.get(key)
-        return {"found": True, **found} if found else {"found": False, "key": key}
+        if found is None:
+            return {"found": False, "key": key}
+        return {"found": True, "key": key, "value": found[0], "version": found[1]}
 
     async def state_set(key: Key, value: Any, expected_version: int | None = None) -> dict[str, Any]:
         """

@@ -16,6 +16,7 @@ from postroom.intents.model import (
     ORIGIN,
     REJECT_WORD,
     REPLY,
+    AddedMessage,
     AgentIntent,
     IntentChange,
     IntentEventType,
@@ -447,7 +448,7 @@ class Courier:
         if not routed.finished or routed.result is None:
             return advanced
         done = butler_answer(routed.result, butler.agent, to_text(self.clock.now_us()))
-        says = {"author": butler.agent, "message": done["answer"]}
+        says = AddedMessage(butler.agent, done["answer"])
         return then(
             advanced,
             lambda found: moved(found, IntentStatus.COMPLETED, self._moment(butler.agent), result=done, says=says),

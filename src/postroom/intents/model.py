@@ -234,13 +234,19 @@ class IntentEvent:
     payload: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class AddedMessage:
+    author: str
+    message: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntentChange:
     """An intent as it becomes, and the events that tell of it."""
 
     intent: AgentIntent
     events: tuple[IntentEvent, ...]
-    says: Mapping[str, Any] | None = None  # a message somebody added to the thread
+    says: AddedMessage | None = None  # a message somebody added to the thread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,7 +332,7 @@ def moved(
     payload: Mapping[str, Any] | None = None,
     waiting_reason: WaitingReason | None = None,
     result: Mapping[str, Any] | None = None,
-    says: Mapping[str, Any] | None = None,
+    says: AddedMessage | None = None,
 ) -> IntentChange:
     """Raises Refused on a move the table does not have."""
     events: list[IntentEvent] = []
@@ -415,7 +421,7 @@ def answered(ask: AgentIntent, answer: Mapping[str, Any], moment: MoveContext) -
     if ask.macro_id == APPROVAL and answer["status"] == "answered":
         return _decided_by_words(ask, answer["answer"], moment)
     goal = IntentStatus.TIMED_OUT if answer["status"] == "timeout" else IntentStatus.COMPLETED
-    says = {"author": moment.actor, "message": answer["answer"]}
+    says = AddedMessage(moment.actor, answer["answer"])
     return moved(ask, goal, moment, payload={"status": answer["status"]}, result=answer, says=says)
 
 
@@ -432,19 +438,19 @@ def undecided(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChan
     seen = unchanged(intent)
     if intent.status is not IntentStatus.IN_PROGRESS:
         seen = moved(intent, IntentStatus.IN_PROGRESS, moment, payload={"undecided": True})
-    return IntentChange(intent=seen.intent, events=seen.events, says={"author": moment.actor, "message": text})
+    return IntentChange(intent=seen.intent, events=seen.events, says=AddedMessage(moment.actor, text))
 
 
 def said_after(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChange:
     """Words in a thread that is over, of any of those it concerns; they change nothing in it."""
     change = noted(intent, IntentEventType.MESSAGE, moment)
-    return replace(change, says={"author": moment.actor, "message": text})
+    return replace(change, says=AddedMessage(moment.actor, text))
 
 
 def decided(intent: AgentIntent, *, approve: bool, comment: str, moment: MoveContext) -> IntentChange:
     decision, status = ("approved", "answered") if approve else ("rejected", "declined")
     result = {**answer_payload(comment or decision, moment, status), "decision": decision}
-    says = {"author": moment.actor, "message": comment or decision}
+    says = AddedMessage(moment.actor, comment or decision)
     return moved(intent, IntentStatus.COMPLETED, moment, payload={"decision": decision}, result=result, says=says)
 
 
@@ -460,7 +466,7 @@ def _asked_back(ask: AgentIntent, answer: Mapping[str, Any], moment: MoveContext
             moment,
             waiting_reason=WaitingReason.AGENT,
             payload={"clarification_question": answer["clarification_question"]},
-            says={"author": moment.actor, "message": answer["answer"]},
+            says=AddedMessage(moment.actor, answer["answer"]),
         ),
     )
 

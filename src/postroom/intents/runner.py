@@ -15,6 +15,7 @@ from postroom.butlers.model import SessionStatus
 from postroom.intents.courier import SYSTEM, Courier, arrived
 from postroom.intents.model import (
     APPROVAL,
+    AddedMessage,
     AgentIntent,
     IntentChange,
     IntentEventType,
@@ -215,7 +216,7 @@ def worked(intent: AgentIntent, session: tuple[str, str, str | None, str], momen
         return _lost(seen, "only a person can decide this", moment)
     agent = BUTLER_PREFIX + butler
     answer = butler_answer({"text": text}, agent, to_text(moment.now_us))
-    says = {"author": agent, "message": answer["answer"]}
+    says = AddedMessage(agent, answer["answer"])
     actor = MoveContext(moment.now_us, agent, moment.mint)
     return moved(seen, IntentStatus.COMPLETED, actor, result=answer, says=says)
 

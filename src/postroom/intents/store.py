@@ -37,6 +37,7 @@ from postroom.intents.model import (
     ASK,
     ORIGIN,
     TERMINAL,
+    AddedMessage,
     AgentIntent,
     IntentChange,
     IntentEvent,
@@ -157,39 +158,24 @@ _NEXT_POSITION: Final = select(func.coalesce(func.max(_events.c.position), 0) + 
 # Rows, and what they mean.
 
 
+_FIXED: Final = (
+    *("id", "intent_type", "correlation_id", "from_agent", "to_agent", "payload", "metadata", "idempotency_key"),
+    *("fingerprint", "submitted_by", "reply_to", "deadline_at_us", "macro_id", "created_at_us"),
+)
+
+
 def _intent_row(intent: AgentIntent) -> dict[str, Any]:
-    return {
-        "id": intent.id,
-        "intent_type": intent.intent_type,
-        "correlation_id": intent.correlation_id,
-        "from_agent": intent.from_agent,
-        "to_agent": intent.to_agent,
-        "payload": _text(intent.payload),
-        "metadata": _text(intent.metadata),
-        "idempotency_key": intent.idempotency_key,
-        "fingerprint": intent.fingerprint,
-        "submitted_by": intent.submitted_by,
-        "reply_to": intent.reply_to,
-        "deadline_at": intent.deadline_at_us,
-        "macro_id": intent.macro_id,
-        "created_at": intent.created_at_us,
-        **changing_columns(intent),
-    }
+    fixed = {"payload": _text(intent.payload), "metadata": _text(intent.metadata)}
+    return values(intent, **changing_columns(intent) | fixed)
 
 
 def changing_columns(intent: AgentIntent) -> dict[str, Any]:
-    return {
-        "handler": intent.handler,
-        "status": str(intent.status),
-        "waiting_reason": str(intent.waiting_reason) if intent.waiting_reason else None,
-        "seq": intent.seq,
-        "plan": json.dumps([[str(step.kind), step.at_us, step.to_agent] for step in intent.plan]),
-        "position": intent.position,
-        "next_at": intent.next_at_us,
-        "carried": intent.carried,
-        "result": _text(intent.result) if intent.result is not None else None,
-        "updated_at": intent.updated_at_us,
-    }
+    return values(
+        intent,
+        without=_FIXED,
+        plan=json.dumps([[str(step.kind), step.at_us, step.to_agent] for step in intent.plan]),
+        result=_text(intent.result) if intent.result is not None else None,
+    )
 
 
 def read_intent(row: Row[Any]) -> AgentIntent:
@@ -423,12 +409,12 @@ class StoredIntents:
             if newcomers:
                 connection.execute(insert(intent_members).values(position=_LAST_POSITION), newcomers)
 
-    def _message(self, intent: AgentIntent, says: Mapping[str, Any]) -> dict[str, Any]:
+    def _message(self, intent: AgentIntent, says: AddedMessage) -> dict[str, Any]:
         return {
             "id": self._mint(intent.updated_at_us),
             "intent_id": intent.id,
-            "author": str(says["author"]),
-            "message": str(says["message"]),
+            "author": says.author,
+            "message": says.message,
             "created_at": intent.updated_at_us,
         }
 

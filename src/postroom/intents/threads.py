@@ -23,6 +23,7 @@ from postroom.intents.model import (
     APPROVAL,
     FOLDERS,
     MAX_STEPS,
+    AddedMessage,
     AgentIntent,
     Folder,
     IntentChange,
@@ -157,7 +158,7 @@ class Threads:
                 raise Refused(Code.POLICY_DENIED, "only the sender can cancel an intent")
             answer = outcome.get("answer")
             result = _by(acting, outcome) if goal is IntentStatus.COMPLETED else outcome
-            says = {"author": acting.actor, "message": answer} if isinstance(answer, str) else None
+            says = AddedMessage(acting.actor, answer) if isinstance(answer, str) else None
             return moved(intent, goal, self._moment(acting), payload=result, result=result, says=says)
 
         await self.visible(acting, intent_id)
