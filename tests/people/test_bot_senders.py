@@ -43,10 +43,11 @@ def test_people_in_a_chat_of_their_own_are_offered(found: list[dict[str, Any]], 
     assert senders(found) == expected
 
 
-class Bot:
+class Bot(Telegram):
     """Answers with batches, and lets the time pass that it was asked to wait."""
 
     def __init__(self, clock: FakeClock, *batches: list[dict[str, Any]]) -> None:
+        super().__init__("4242:canary", "http://127.0.0.1:9")
         self.clock, self.batches, self.offsets = clock, list(batches), list[int | None]()
 
     async def updates(self, offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:

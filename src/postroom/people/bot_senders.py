@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final
 
-from postroom.channels.telegram.channel import AnotherReader
+from postroom.channels.telegram.channel import AnotherReader, Telegram
 from postroom.cli.doctor.doctor import household_at
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import UserError
@@ -16,13 +16,6 @@ from postroom.settings.roster import MESSENGER, ButlerConfig, port_for
 
 _POLL_SECONDS: Final = 25.0
 _LONGEST_NAME: Final = 64
-
-
-@runtime_checkable
-class Updates(Protocol):
-    """A bot whose updates can be read as they come, with the names of those who wrote."""
-
-    async def updates(self, offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]: ...
 
 
 class BotTaken(UserError):
@@ -46,7 +39,7 @@ async def refuse_while_running(settings: Settings, roster: Sequence[ButlerConfig
             raise BotTaken("The household is running and reads the bot's messages itself: stop it, then ask again.")
 
 
-async def new_senders(bot: Updates, clock: Clock, within_seconds: float) -> AsyncIterator[list[Sender]]:
+async def new_senders(bot: Telegram, clock: Clock, within_seconds: float) -> AsyncIterator[list[Sender]]:
     """Those who had written before we asked, then others as they write, until the time is over."""
     deadline_us, offset, known = clock.now_us() + seconds(within_seconds), None, set[str]()
     while (left_us := deadline_us - clock.now_us()) > 0:

@@ -384,14 +384,15 @@ def _show(settings: Settings, json: bool) -> None:
 
 async def _found(settings: Settings, yes: bool, wait_seconds: float, as_json: bool) -> Sender:
     from postroom.butlers.loading import with_credentials
+    from postroom.channels.telegram.channel import Telegram
     from postroom.household.channels import build_channels
-    from postroom.people.bot_senders import Updates, new_senders, refuse_while_running
+    from postroom.people.bot_senders import new_senders, refuse_while_running
     from postroom.settings.roster import load_roster
 
     roster = load_roster(settings, os.environ)
     settings = with_credentials(settings, roster, os.environ)
     bot = None if settings.in_sandbox else build_channels(settings, None).get("telegram")
-    if bot is None or not isinstance(bot, Updates):
+    if not isinstance(bot, Telegram):
         raise SettingsError("There is no bot: set BUTLER_TELEGRAM_TOKEN, as @BotFather gave it.")
     await refuse_while_running(settings, roster)
     try:

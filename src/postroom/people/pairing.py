@@ -75,33 +75,19 @@ class Pairing:
         """`key` is the caller's own for this call: the same one has the same code."""
         person, can = await self.people.get(person_id), self._ability(channel)
         seed = self.new_seed() if key is None else key
-        if proves_senders(can):
-            return await self._by_code(person, channel, seed)
-        return await self._by_link(person, channel, seed)
-
-    async def _by_code(self, person: Person, channel: str, seed: str) -> StartedPairing:
-        code = self.codes.code(seed)
-        kept = await self._kept(person, channel, seed, digest=self.codes.digest(code))
-        return StartedPairing(code=code, expires_at_us=kept.expires_at_us)
-
-    async def _by_link(self, person: Person, channel: str, seed: str) -> StartedPairing:
-        kept = await self._kept(person, channel, seed, address=_unproved(person, channel))
-        self.ring()
-        return StartedPairing(sent_to=kept.address, expires_at_us=kept.expires_at_us)
-
-    async def _kept(
-        self, person: Person, channel: str, seed: str, *, digest: str | None = None, address: str | None = None
-    ) -> NewPairing:
-        return await self.store.start(
-            NewPairing(
-                id=self.codes.identity(seed),
-                person_id=person.id,
-                channel=channel,
-                digest=digest,
-                address=address,
-                created_at_us=self.people.clock.now_us(),
-            )
+        code = self.codes.code(seed) if proves_senders(can) else None
+        new = NewPairing(
+            id=self.codes.identity(seed),
+            person_id=person.id,
+            channel=channel,
+            digest=self.codes.digest(code) if code else None,
+            address=None if code else _unproved(person, channel),
+            created_at_us=self.people.clock.now_us(),
         )
+        kept = await self.store.start(new)
+        if code is None:
+            self.ring()
+        return StartedPairing(code=code, sent_to=kept.address, expires_at_us=kept.expires_at_us)
 
     def _ability(self, channel: str) -> Capabilities:
         if (found := self.channels.get(channel)) is not None:
@@ -168,13 +154,14 @@ class PairingEar:
             _log.warning("pairing.refused", channel=message.channel, reason=error.message)
             return True
         if person is not None:
-            await self._say(message, person)
+            await _say(self.outbound, message, "paired", PAIRED.format(name=person.name))
         return person is not None
 
-    async def _say(self, message: InboundMessage, person: Person) -> None:
-        key = f"paired:{message.channel}:{message.event_id}"
-        reply = said_back(message, PAIRED.format(name=person.name), key=key, request_id=key)
-        await self.outbound.submit(reply, request_id=key, wait_seconds=0)
+
+async def _say(outbound: Outbound, message: InboundMessage, what: str, words: str) -> None:
+    """Once, however often the message is read."""
+    key = f"{what}:{message.channel}:{message.event_id}"
+    await outbound.submit(said_back(message, words, key=key, request_id=key), request_id=key, wait_seconds=0)
 
 
 # `/here`: a person with several proved addresses says which one is tried first.
@@ -202,9 +189,7 @@ class FirstHere:
             lambda known: with_first(known, message.channel, sender),
             now_us=self.clock.now_us(),
         )
-        key = f"here:{message.channel}:{message.event_id}"
-        reply = said_back(message, FIRST_HERE, key=key, request_id=key)
-        await self.outbound.submit(reply, request_id=key, wait_seconds=0)
+        await _say(self.outbound, message, "here", FIRST_HERE)
         return True
 
     async def _person(self, channel: str, sender: str) -> Person | None:

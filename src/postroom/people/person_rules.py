@@ -21,6 +21,7 @@ from postroom.people.model import (
     PersonAddress,
     PersonDraft,
     PersonRole,
+    is_at,
 )
 from postroom.people.names.normalise import normalise
 
@@ -274,14 +275,13 @@ def rewritten(known: Person, contact: NewPerson) -> NewPerson:
 def _places(known: Person, written: Sequence[PersonAddress]) -> Iterable[PersonAddress]:
     """The first address on each of the two channels is replaced; one that stays the same stays proved."""
     for one in written:
-        same = (place for place in known.addresses if _is_same(place, one))
+        same = (place for place in known.addresses if is_at(place, one.channel, one.address))
         yield next(same, one)
     shown = [(channel, known.address_on(channel)) for channel in _RANKS]
-    yield from (
-        place
-        for place in known.addresses
-        if (place.channel, place.address) not in shown and not any(_is_same(place, one) for one in written)
-    )
+    for place in known.addresses:
+        is_written = any(is_at(place, one.channel, one.address) for one in written)
+        if (place.channel, place.address) not in shown and not is_written:
+            yield place
 
 
 def _further(text: str, forms: AddressForms, rank: int) -> PersonAddress:
@@ -294,7 +294,3 @@ def _further(text: str, forms: AddressForms, rank: int) -> PersonAddress:
     if address is None:
         raise ValueError(f"'{written}' is no address of {channel}")
     return PersonAddress(channel=channel, address=address, rank=rank)
-
-
-def _is_same(one: PersonAddress, other: PersonAddress) -> bool:
-    return one.channel == other.channel and folded(one.address) == folded(other.address)

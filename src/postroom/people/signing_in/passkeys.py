@@ -124,7 +124,8 @@ class Passkeys:
         from webauthn import verify_registration_response
         from webauthn.helpers import bytes_to_base64url
 
-        credential, challenge = _read(answer), _challenge_in(answer)
+        credential = _read(answer)
+        challenge = _challenge_in(credential)
         kept = await self._taken(challenge, Ceremony.REGISTER, browser)
         if kept is None or kept.person_id != person_id:
             raise PasskeyRefused("This took too long or was answered already. Try again.")
@@ -166,7 +167,8 @@ class Passkeys:
         from webauthn import verify_authentication_response
         from webauthn.helpers import base64url_to_bytes
 
-        credential, challenge = _read(answer), _challenge_in(answer)
+        credential = _read(answer)
+        challenge = _challenge_in(credential)
         kept = await self._taken(challenge, Ceremony.SIGN_IN, browser)
         known = await self.store.get(credential["id"]) if kept else None
         if kept is None or known is None or not _is_handle(credential, known.person_id):
@@ -224,12 +226,12 @@ def _is_id(said: object) -> bool:
     return isinstance(said, str) and _ID.fullmatch(said) is not None
 
 
-def _challenge_in(answer: str) -> bytes:
+def _challenge_in(credential: dict[str, Any]) -> bytes:
     """As the browser quotes it; whether it is ours is asked of the store."""
     from webauthn.helpers import base64url_to_bytes
 
     try:
-        said = json.loads(base64url_to_bytes(_read(answer)["response"]["clientDataJSON"]))
+        said = json.loads(base64url_to_bytes(credential["response"]["clientDataJSON"]))
         return base64url_to_bytes(said["challenge"])
     except Exception as error:
         raise PasskeyRefused("This is not a passkey's answer.") from error
