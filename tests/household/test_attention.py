@@ -20,8 +20,9 @@ from postroom.attention.rules.policy import parse_policy
 from postroom.cli.doctor.checks import Finding, look_at_notices
 from postroom.household.attention import household_policy
 from postroom.household.delivery import ledger_view
+from postroom.household.questions import AskingParts
 from postroom.kernel.values.errors import SettingsError
-from postroom.kernel.values.ids import seconds, to_datetime
+from postroom.kernel.values.ids import parse_text, seconds, to_datetime
 from postroom.kernel.values.principal import Principal, Role
 from postroom.settings import Settings
 from tests.cli.command import postroom_beside
@@ -225,18 +226,39 @@ async def test_a_question_is_not_shown_in_quiet_hours_and_its_time_stands_still(
         night = {"zone": "UTC", "quiet_hours": [{"from": _clock(now_us, -1), "until": _clock(now_us, 2)}]}
         await attention_of(alive).set_policy("owner", parse_policy(night))
         asked = await alive.call("health", "ask", {"question": "Now?", "deadline_seconds": 600, "wait_seconds": 0})
-        asking = alive.household.asking
-        assert asking is not None
-
-        async def put_off() -> bool:
-            cards = await asking.presentations.of(asked["ask_id"])
-            on_telegram = [one for one in cards if one.channel == "telegram"]
-            return [one.reason for one in on_telegram] == ["it is quiet for them"]
-
-        await until(put_off)
+        asking = await put_off(alive, asked["ask_id"])
         question = await asking.store.get(asked["ask_id"])
         assert await alive.texts() == []
     assert question is not None and question.expires_at_us - question.created_at_us > seconds(3600)
+
+
+@pytest.mark.requirement("attention:questions-wait")
+async def test_who_ends_their_quiet_hours_is_asked_at_once_and_the_time_for_the_answer_begins_then(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as alive:
+        clock = attention_of(alive).book.clock
+        window = {"from": _clock(clock.now_us(), -1), "until": _clock(clock.now_us(), 2)}
+        night = {"zone": "UTC", "quiet_hours": [window]}
+        await tell(alive, "PUT", "/v1/people/owner/attention", night)
+        asked = await alive.call("health", "ask", {"question": "Now?", "deadline_seconds": 600, "wait_seconds": 0})
+        await put_off(alive, asked["ask_id"])
+        await tell(alive, "PUT", "/v1/people/owner/attention", {"quiet_hours": []})
+        await phone(alive, "Now?")
+        shown = await alive.call("health", "wait", {"ask_id": asked["ask_id"], "wait_seconds": 0})
+        left_us = parse_text(shown["expires_at"]) - clock.now_us()
+
+    assert seconds(500) < left_us <= seconds(600)
+
+
+async def put_off(alive: Living, ask_id: str) -> AskingParts:
+    asking = alive.household.asking
+    assert asking is not None
+
+    async def is_quiet() -> bool:
+        cards = await asking.presentations.of(ask_id)
+        return [one.reason for one in cards if one.channel == "telegram"] == ["it is quiet for them"]
+
+    await until(is_quiet)
+    return asking
 
 
 def _clock(now_us: int, hours: int) -> str:

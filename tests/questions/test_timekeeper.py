@@ -15,7 +15,7 @@ from tests.questions.asking_office import ANNA, CHANNELS, HEALTH, Office, opened
 from tests.questions.card_post import CardPost
 from tests.questions.sample_questions import MINT
 
-from postroom.attention.attention import QuestionTimes
+from postroom.attention.attention import Attention, QuestionTimes
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.store import StoredNotices
 from postroom.attention.turn import NoticeBook
@@ -155,7 +155,13 @@ def keeper(
 
 
 async def present(office: Office, post: CardPost, times: QuestionTimes | None = None) -> None:
-    presenter = Presenter(
+    one = presenter(office, post, times)
+    await one.look()
+    await one.idle()
+
+
+def presenter(office: Office, post: CardPost, times: QuestionTimes | None = None, follow: Any = None) -> Presenter:
+    return Presenter(
         planning=office.asking.planning,
         claims=office.presentations,
         cards=CardMaker(channels=CHANNELS, key=b"k"),
@@ -163,9 +169,8 @@ async def present(office: Office, post: CardPost, times: QuestionTimes | None = 
         clock=office.clock,
         wake=Signal(),
         times=times,
+        follow=follow,
     )
-    await presenter.look()
-    await presenter.idle()
 
 
 @pytest.mark.requirement("ask:reminded-once")
@@ -278,6 +283,38 @@ async def test_the_time_to_remind_and_to_escalate_does_not_run_while_no_one_was_
     await keeper(office, post, times=times).look()
     escalated = await office.store.get(question.id)
     assert escalated is not None and [one.id for one in escalated.people] == ["anna", "owner"]
+
+
+@pytest.mark.requirement("attention:questions-wait")
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_other_quiet_hours_count_for_the_times_of_open_questions_from_the_moment_they_are_set(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    async with opened_office(kind, tmp_path, request) as office:
+        times = quiet_times(office)
+        asking = replace(office.asking, times=times)
+        asked = {"remind_after_seconds": 60, "escalate_to": "owner", "escalate_after_seconds": 120}
+        view = await replace(office, asking=asking).ask(to="anna", deadline_seconds=600, **asked)
+        of_two_processes = [presenter(office, CardPost(), times, asking.follow) for _ in range(2)]
+
+        async def moments(**wished: Any) -> list[int]:
+            await Attention(book=times.book).set_policy("anna", parse_policy(wished))
+            for one in of_two_processes:
+                await one.look()
+                await one.idle()
+            question = await office.store.get(view.question.id)
+            assert question is not None
+            ends = (question.expires_at_us - question.created_at_us) // SECOND_US
+            return [question.remind_after_seconds or 0, question.escalate_after_seconds or 0, ends]
+
+        for one in of_two_processes:
+            await one.look()
+        assert await moments() == [660, 720, 1200]
+        office.clock.jump(300)
+        assert await moments(quiet_hours=[]) == [360, 420, 900]
+        office.clock.jump(30)
+        longer = [{"from": "22:00", "until": "00:20"}]
+        assert await moments(quiet_hours=longer) == [1230, 1290, 1770]
 
 
 @pytest.mark.requirement("attention:questions-wait")

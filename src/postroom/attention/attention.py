@@ -12,7 +12,7 @@ from postroom.attention.considering import Considering
 from postroom.attention.model import CELLS, NoticeMove, NoticeRow, NoticeState, Policy, Wanted, may, policy_hash
 from postroom.attention.reading import AttentionFigures, Comparison, NoticeReading, NoticeView, PlanItem
 from postroom.attention.rules.policy import Absence, PolicyBook, Rules
-from postroom.attention.rules.times import Rotation, after_open_time
+from postroom.attention.rules.times import Rotation, after_open_time, open_time
 from postroom.attention.state import (
     Acked,
     AwaySet,
@@ -343,9 +343,13 @@ def _outcome_of_notice(view: NoticeView) -> Outcome:
 # -- When people may be shown a question, and until when it then waits: the same policy as for notices --
 
 
+_MOST_KNOWN: Final = 1000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionTimes:
     book: NoticeBook
+    _known: dict[int, PolicyBook] = field(default_factory=dict)
 
     async def shown_at(self, person: str, asker: str, urgency: Urgency, now_us: int) -> int:
         """Now, or when it is no longer quiet for them."""
@@ -374,6 +378,34 @@ class QuestionTimes:
         await self.book.keep_fresh()
         return min((self._deadline(one, asker, urgency, asked_us, deadline_us) for one in people), default=deadline_us)
 
+    async def reckoned_by(self, people: Sequence[str]) -> int:
+        """The number of these people's wishes, which are `known` by it for as long as this process lives."""
+        await self.book.keep_fresh()
+        number = self.book.policies.number(people)
+        self._known.setdefault(number, self.book.policies)
+        if len(self._known) > _MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        return number
+
+    def known(self, number: int | None) -> PolicyBook | None:
+        return self._known.get(number) if number is not None else None
+
+    def deadline_now(
+        self, before: PolicyBook, people: Sequence[str], asker: str, urgency: Urgency, *, now_us: int, deadline_us: int
+    ) -> int:
+        """With other policies than before: what was left of the time that is not quiet is left still."""
+        left = [open_left(rules, cap, now_us, deadline_us) for rules, cap in _those(before, people, asker, urgency)]
+        until_us = now_us + max(left, default=0)
+        return min((self._deadline(one, asker, urgency, now_us, until_us) for one in people), default=deadline_us)
+
+    def later_by(self, before: PolicyBook, people: Sequence[str], asker: str, urgency: Urgency, *, now_us: int) -> int:
+        """With other policies than before, how much later somebody is shown it; less than nothing when it is sooner."""
+        was, is_now = (
+            min((shown_at(rules, cap, now_us) for rules, cap in _those(book, people, asker, urgency)), default=now_us)
+            for book in (before, self.book.policies)
+        )
+        return is_now - was
+
     def _deadline(self, person: str, asker: str, urgency: Urgency, asked_us: int, deadline_us: int) -> int:
         if self.book.policies.neutral(person):
             return deadline_us
@@ -391,6 +423,18 @@ def open_deadline(rules: Rules, urgency: Urgency, asked_us: int, deadline_us: in
     if rules.passes(urgency):
         return deadline_us
     return after_open_time(rules.quiet_hours, rules.zone, asked_us, max(deadline_us - asked_us, 0))
+
+
+def open_left(rules: Rules, urgency: Urgency, now_us: int, until_us: int) -> int:
+    if rules.passes(urgency):
+        return max(until_us - now_us, 0)
+    return open_time(rules.quiet_hours, rules.zone, now_us, until_us)
+
+
+def _those(book: PolicyBook, people: Iterable[str], asker: str, urgency: Urgency) -> list[tuple[Rules, Urgency]]:
+    """Each one's rules, and what an asker's urgency is by them."""
+    rules = [(book.rules(one), one) for one in people]
+    return [(one, _capped(one, person, asker, urgency)) for one, person in rules]
 
 
 def _capped(rules: Rules, person: str, asker: str, urgency: Urgency) -> Urgency:

@@ -265,6 +265,7 @@ async def presenting(
         clock=parts.clock,
         wake=parts.bells.every,
         times=parts.times,
+        follow=parts.asking.follow,
     )
     now_us = parts.clock.now_us()
     await parts.presentations.let_go(await plane.acceptance.ledger.orphaned_before_us(now_us), now_us)

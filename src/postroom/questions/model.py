@@ -188,6 +188,7 @@ class Question:
     escalated_at_us: int | None = None
     collected_at_us: int | None = None  # when the asker first had its end
     next_at_us: int | None = None  # when there is something to do about it
+    reckoned_by: int | None = None  # whose quiet hours its times were counted by, as a number
 
     @property
     def is_open(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -153,7 +153,8 @@ class CardPost:
 @dataclass(slots=True, kw_only=True)
 class Presenter:
     """
-    Every claim is worked on in a task of its own, so that a slow channel holds up no other.
+    Every claim is worked on in a task of its own, so that a slow channel holds up no other. `follow` counts the
+    times of open questions anew when people have other wishes.
 
     A process that dies loses its leases; the next one takes its claims up, and finds what was sent by its key.
     """
@@ -165,6 +166,7 @@ class Presenter:
     clock: Clock
     wake: Signal
     times: QuestionTimes | None = None
+    follow: Callable[[], Awaitable[None]] | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _policies: PolicyBook | None = None
     _uncounted: dict[str, PresentationClaim] = field(default_factory=dict)  # the first of a line that has changed
@@ -184,7 +186,11 @@ class Presenter:
         if self.times is None:
             return
         before, self._policies = self._policies, await self.times.policies()
-        if before is not None and before != self._policies:
+        if before == self._policies:
+            return
+        if self.follow is not None:
+            await self.follow()  # first of all, so that cards say until when there is time now
+        if before is not None:
             await self.claims.again(Hold.QUIET, self.clock.now_us())
 
     async def idle(self) -> None:

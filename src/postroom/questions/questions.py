@@ -17,6 +17,7 @@ from postroom.message.inbound import Assurance
 from postroom.people.model import Person
 from postroom.questions.asked_people import Strangers, asked, asked_people, found_people
 from postroom.questions.model import (
+    Added,
     Asked,
     Attempt,
     Heard,
@@ -40,11 +41,14 @@ from postroom.questions.rules.plan import (
     QuestionStep,
     cancelled,
     due,
+    escalate_at,
     next_at,
     opened,
     postponed,
     refuse_unknown_channels,
+    remind_at,
     reminded,
+    retimed,
     revised,
     taken,
 )
@@ -67,6 +71,8 @@ _HIDDEN: Final = frozenset({"not_asked", "unknown_person"})  # to these the ques
 _QUESTIONS_AT_A_TIME: Final = 100
 _LINES_AT_A_TIME: Final = 100
 _EVER: Final = -1  # before all that can be due
+_FOR_EVER: Final = 2**62
+_AT_ONCE: Final = 10_000
 _AGAIN_SECONDS: Final = 60.0
 _ASLEEP_SECONDS: Final = 30  # whoever keeps time looks every five
 _Changed = Callable[[Question], None]
@@ -159,6 +165,9 @@ class Questions:
 
     async def postpone(self, question_id: str, step: QuestionStep, until_us: int) -> Question | None:
         return await self._change(question_id, partial(postponed, step=step, until_us=until_us))
+
+    async def retime(self, question_id: str, decide: Decide) -> Question | None:
+        return await self._change(question_id, decide)
 
     async def revise(self, question_id: str, wording: Wording, expires_at_us: int | None = None) -> Question | None:
         now_us = self._clock.now_us()
@@ -418,6 +427,8 @@ class Asking:
         """Neither its time nor that of its reminder and escalation runs while it is quiet for those who are asked."""
         asked_us, until_us = question.created_at_us, await self._open_until(question, times, question.expires_at_us)
         later = replace(question, expires_at_us=until_us)
+        if question.subject is None:  # what a question is about may have a time of its own
+            later = replace(later, reckoned_by=await times.reckoned_by(_asked_first(question)))
         if (remind := question.remind_after_seconds) is not None:
             shown_us = [
                 await times.shown_at(one.id, question.asker, question.urgency, asked_us) for one in question.people
@@ -427,6 +438,29 @@ class Asking:
             at_us = await self._open_until(question, times, asked_us + seconds(escalate))
             later = replace(later, escalate_after_seconds=_whole_seconds(at_us - asked_us))
         return replace(later, next_at_us=next_at(later))
+
+    async def follow(self) -> None:
+        """Where people have other wishes, what is left of the times of open questions is counted by them."""
+        times, now_us = self.times, self.clock.now_us()
+        if times is None:
+            return
+        for question in await self.store.due(_FOR_EVER, _AT_ONCE):
+            people, before = _asked_first(question), times.known(question.reckoned_by)
+            number = await times.reckoned_by(people)
+            if before is None or question.reckoned_by == number:
+                continue
+            moved = partial(times.deadline_now, before, people, question.asker, question.urgency, now_us=now_us)
+            shift_us = times.later_by(before, people, question.asker, question.urgency, now_us=now_us)
+            remind, escalate = remind_at(question), escalate_at(question)
+            decide = partial(
+                retimed,
+                seen=question,
+                expires_at_us=moved(deadline_us=question.expires_at_us),
+                remind_at_us=None if remind is None else max(now_us, remind + shift_us),
+                escalate_at_us=None if escalate is None else moved(deadline_us=escalate),
+                reckoned_by=number,
+            )
+            await self.questions.retime(question.id, decide)
 
     async def _open_until(
         self, question: Question, times: QuestionTimes, until_us: int, from_us: int | None = None
@@ -548,6 +582,10 @@ def _is_asker(caller: Principal, question: Question) -> bool:
 def _may_see(caller: Principal, question: Question) -> bool:
     person_id = person_id_of(caller)
     return _is_asker(caller, question) or caller.is_owner or (person_id is not None and question.asks(person_id))
+
+
+def _asked_first(question: Question) -> list[str]:
+    return [one.id for one in question.people if one.added is Added.ASKED]
 
 
 def _whole_seconds(length_us: int) -> int:

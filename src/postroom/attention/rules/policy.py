@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import time
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any, Final, TypeVar
 
 from postroom.attention.model import (
@@ -434,6 +435,11 @@ class PolicyBook:
                 self.household, self.people.get(person), self.zones.get(person) or self.zone
             )
         return found
+
+    def number(self, people: Iterable[str]) -> int:
+        """The same in every process for the same wishes of these people."""
+        written = [f"{one} {self.rules(one).hash} {self.rules(one).zone}" for one in sorted(people)]
+        return int.from_bytes(sha256("\n".join(written).encode()).digest()[:7])
 
     def someone(self, name: str, at_us: int) -> str | None:
         """The person of this name, or who is on duty in the rotation of this name."""

@@ -49,6 +49,18 @@ def after_open_time(windows: Windows, zone: str, start_us: int, duration_us: int
     return at + left
 
 
+def open_time(windows: Windows, zone: str, start_us: int, end_us: int) -> int:
+    """How much of this time is not quiet."""
+    at, passed = start_us, 0
+    for _ in range(_MOST_STRETCHES):
+        found = stretch(windows, zone, at)
+        if found is None or found[0] >= end_us:
+            break
+        passed += max(found[0] - at, 0)
+        at = found[1]
+    return passed + max(end_us - at, 0)
+
+
 @lru_cache(maxsize=4096)
 def _stretches(windows: Windows, zone: str, today: date) -> tuple[tuple[int, int], ...]:
     days = [today + timedelta(days=offset) for offset in _AROUND]

@@ -191,11 +191,24 @@ def next_at(question: Question) -> int | None:
 
 def _moments(question: Question) -> list[tuple[QuestionStep, int]]:
     moments = [(QuestionStep.EXPIRE, question.expires_at_us)]
-    if question.remind_after_seconds is not None and question.reminded_at_us is None:
-        moments.append((QuestionStep.REMIND, question.created_at_us + seconds(question.remind_after_seconds)))
-    if question.escalate_after_seconds is not None and question.escalated_at_us is None:
-        moments.append((QuestionStep.ESCALATE, question.created_at_us + seconds(question.escalate_after_seconds)))
+    if (at_us := remind_at(question)) is not None:
+        moments.append((QuestionStep.REMIND, at_us))
+    if (at_us := escalate_at(question)) is not None:
+        moments.append((QuestionStep.ESCALATE, at_us))
     return sorted(moments, key=lambda moment: moment[1])
+
+
+def remind_at(question: Question) -> int | None:
+    """None when there is no reminder, or none any more."""
+    if question.remind_after_seconds is None or question.reminded_at_us is not None:
+        return None
+    return question.created_at_us + seconds(question.remind_after_seconds)
+
+
+def escalate_at(question: Question) -> int | None:
+    if question.escalate_after_seconds is None or question.escalated_at_us is not None:
+        return None
+    return question.created_at_us + seconds(question.escalate_after_seconds)
 
 
 # Every change of a question that is not a person's answer; each leaves one that has ended as it is.
@@ -277,6 +290,34 @@ def postponed(question: Question, step: QuestionStep, *, until_us: int) -> Quest
     if step is QuestionStep.REMIND:
         return QuestionChange(question=_planned(replace(question, remind_after_seconds=after_seconds)))
     return QuestionChange(question=_planned(replace(question, escalate_after_seconds=after_seconds)))
+
+
+def retimed(
+    question: Question,
+    seen: Question,
+    *,
+    expires_at_us: int,
+    remind_at_us: int | None,
+    escalate_at_us: int | None,
+    reckoned_by: int,
+) -> QuestionChange:
+    """By other quiet hours, unless another process was first, or they have been changed since they were `seen`."""
+    same = question.reckoned_by == seen.reckoned_by and _moments(question) == _moments(seen)
+    if not question.is_open or not same:
+        return QuestionChange(question=question)
+    later = replace(
+        question,
+        expires_at_us=expires_at_us,
+        reckoned_by=reckoned_by,
+        remind_after_seconds=_after(question, remind_at_us, question.remind_after_seconds),
+        escalate_after_seconds=_after(question, escalate_at_us, question.escalate_after_seconds),
+    )
+    return QuestionChange(question=_planned(later))
+
+
+def _after(question: Question, at_us: int | None, otherwise: int | None) -> int | None:
+    """In whole seconds, and never too early."""
+    return otherwise if at_us is None else max(0, -((question.created_at_us - at_us) // SECOND_US))
 
 
 def expired(question: Question, *, caught_up: bool, now_us: int) -> QuestionChange:

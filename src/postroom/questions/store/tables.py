@@ -70,6 +70,7 @@ questions = Table(
     Column("escalated_at", BigInteger),
     Column("collected_at", BigInteger),
     Column("next_at", BigInteger),
+    Column("reckoned_by", BigInteger),
     Column("erased_at", BigInteger),
     UniqueConstraint("asker", "key"),
     CheckConstraint(one_of("kind", QuestionKind), name="kind"),

@@ -626,6 +626,7 @@ CREATE TABLE {shared}questions (
     escalated_at BIGINT,
     collected_at BIGINT,
     next_at BIGINT,
+    reckoned_by BIGINT,
     erased_at BIGINT,
     CONSTRAINT pk_questions PRIMARY KEY (id),
     CONSTRAINT uq_questions_asker_key UNIQUE (asker, key),
