@@ -177,7 +177,6 @@ FILLINGS: Final = (
             "wording": _WORDING,
             "urgency": "'normal'",
             "preview": "'full'",
-            "quorum": "'first'",
             "status": "CASE WHEN {k} <= 100 THEN 'open' WHEN {k} % 5 = 0 THEN 'expired' ELSE 'answered' END",
             "answer": f"CASE WHEN {{k}} > 100 AND {{k}} % 5 > 0 THEN {_ANSWER} END",
             "answered_by": (
@@ -277,7 +276,6 @@ FILLINGS: Final = (
             "asker": f"'butler:' || {_AGENT}",
             "event_type": "CASE WHEN {k} <= 100 THEN 'ask.opened' ELSE 'ask.answered' END",
             "at": "{at}",
-            "note": "'{{}}'",
         },
     ),
     Filling(

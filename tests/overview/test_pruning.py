@@ -142,7 +142,7 @@ WORDS_OF_QUESTIONS = "words of questions"  # erased in rows that stay: tests/que
 WORDS_PEOPLE_WROTE = "words people wrote"  # likewise: tests/conversations/test_store.py
 BY_NAME = {s.name: s for s in STALE if s.name not in (WORDS_OF_QUESTIONS, WORDS_PEOPLE_WROTE)}
 GOES, STAYS = True, False
-OVER = {"kind": "text", "status": "answered", "urgency": "normal", "preview": "full", "quorum": "any"}
+OVER = {"kind": "text", "status": "answered", "urgency": "normal", "preview": "full"}
 # One old row of each kind, changed in the way that matters; what is not said is the plainest old row there is.
 CASES: dict[str, tuple[str, dict[str, Any], bool]] = {
     "an old refusal": ("refusals", {}, GOES),

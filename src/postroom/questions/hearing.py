@@ -30,7 +30,7 @@ from postroom.questions.model import (
     VerdictKind,
 )
 from postroom.questions.questions import Questions
-from postroom.questions.rules.cards import MORE, ORIGIN, CardMaker, hash_of, made, unfolded
+from postroom.questions.rules.cards import MORE, ORIGIN, CardMaker, agent_of, hash_of, made, unfolded
 from postroom.questions.rules.judge import NOT_AN_ANSWER, UNSURE
 from postroom.questions.rules.words import answer_words, asked_line, ends_with_new_words, is_hidden, one_line, unsaid
 from postroom.questions.store.presentations import StoredPresentations
@@ -248,7 +248,7 @@ class Hearing:
 
     async def _files_for_asker(self, words: InboundMessage, shown: Presentation) -> tuple[Attachment, ...]:
         question = await self.store.get(shown.question_id) if words.files else None
-        return await self.files.hand_on(words.files, _uploader(question.asker)) if question and self.files else ()
+        return await self.files.hand_on(words.files, agent_of(question.asker)) if question and self.files else ()
 
     async def _attempt(
         self, channel: str, event_id: str, sender: str | None, shown: Presentation, assurance: Assurance
@@ -369,8 +369,3 @@ def _told(heard: Heard) -> str | None:
 
 def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
-
-
-def _uploader(asker: str) -> str:
-    """In whose name an asker hands in files, and sends them on."""
-    return asker.removeprefix("butler:")

@@ -170,7 +170,6 @@ class Question:
     channels: tuple[str, ...] | None = None  # as wished; None leaves it to the person
     urgency: Urgency = Urgency.NORMAL
     preview: Preview = Preview.FULL
-    quorum: str = "any"
     state: Any = None
     remind_after_seconds: int | None = None
     escalate_to: tuple[AskedPerson, ...] = ()
@@ -540,7 +539,6 @@ class QuestionChange:
     question: Question
     event: QuestionEventType | None = None
     at_us: int = 0
-    note: Mapping[str, Any] = field(default_factory=dict)  # ids and reasons, never what people wrote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -552,7 +550,6 @@ class QuestionEvent:
     asker: str
     type: QuestionEventType
     at_us: int
-    note: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -413,7 +413,7 @@ class CardMaker:
             idempotency_key=f"ask:{shown.id}:{act}",
             priority=_PRIORITIES[question.urgency],
             markup=markup,
-            asker=_agent_of(question),
+            asker=agent_of(question.asker),
         )
 
 
@@ -424,9 +424,9 @@ async def made(question: Question, make: Callable[_Given, Made], *given: _Given.
     return await beside_if_long(characters, partial(make, *given, **more))
 
 
-def _agent_of(question: Question) -> str:
-    """Under the name with which the asker sends messages, too."""
-    return question.asker.removeprefix(f"{Role.BUTLER}:")
+def agent_of(asker: str) -> str:
+    """Under the name with which the asker sends messages and hands in files, too."""
+    return asker.removeprefix(f"{Role.BUTLER}:")
 
 
 def _is_on_card(question: Question, shown: Presentation) -> bool:

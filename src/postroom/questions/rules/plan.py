@@ -264,7 +264,7 @@ def revised(question: Question, wording: Wording, *, expires_at_us: int | None =
     if new == question:
         return QuestionChange(question=question)
     after(question.status, QuestionMove.REVISE)
-    return _noted(new, QuestionEventType.REVISED, now_us, revision=new.revision)
+    return _noted(new, QuestionEventType.REVISED, now_us)
 
 
 def reminded(question: Question, *, now_us: int) -> QuestionChange:
@@ -279,7 +279,7 @@ def escalated(question: Question, *, now_us: int) -> QuestionChange:
         return QuestionChange(question=question)
     more = tuple(person for person in question.escalate_to if not question.asks(person.id))
     new = _planned(replace(question, people=question.people + more, escalated_at_us=now_us))
-    return _noted(new, QuestionEventType.ESCALATED, now_us, people=[person.id for person in more])
+    return _noted(new, QuestionEventType.ESCALATED, now_us)
 
 
 def postponed(question: Question, step: QuestionStep, *, until_us: int) -> QuestionChange:
@@ -360,5 +360,5 @@ def _planned(question: Question) -> Question:
     return replace(question, next_at_us=next_at(question))
 
 
-def _noted(question: Question, event: QuestionEventType, now_us: int, **note: object) -> QuestionChange:
-    return QuestionChange(question=question, event=event, at_us=now_us, note=note)
+def _noted(question: Question, event: QuestionEventType, now_us: int) -> QuestionChange:
+    return QuestionChange(question=question, event=event, at_us=now_us)

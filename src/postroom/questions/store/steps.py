@@ -54,7 +54,7 @@ _ON_SHOW: Final = (str(PresentationStatus.SHOWN), str(PresentationStatus.UNCERTA
 # ---- rows ----
 
 
-_FIXED: Final = ("id", "asker", "key", "fingerprint", "channels", "preview", "quorum", "state", "created_at")
+_FIXED: Final = ("id", "asker", "key", "fingerprint", "channels", "preview", "state", "created_at")
 _BESIDE: Final = ("people", "subject", "answer", "collected_at_us")  # in places of their own, or written by themselves
 
 
@@ -350,5 +350,4 @@ def _values(change: QuestionChange) -> dict[str, Any]:
         "asker": change.question.asker,
         "event_type": str(change.event),
         "at": change.at_us,
-        "note": to_json(change.note),
     }

@@ -607,7 +607,6 @@ CREATE TABLE {shared}questions (
     channels TEXT,
     urgency TEXT NOT NULL,
     preview TEXT NOT NULL,
-    quorum TEXT NOT NULL,
     state TEXT,
     remind_after_seconds BIGINT,
     escalate_to TEXT,
@@ -1105,7 +1104,6 @@ CREATE TABLE {shared}question_events (
     asker TEXT NOT NULL,
     event_type TEXT NOT NULL,
     at BIGINT NOT NULL,
-    note TEXT NOT NULL,
     CONSTRAINT pk_question_events PRIMARY KEY (position),
     CONSTRAINT fk_question_events_question_id FOREIGN KEY(question_id) REFERENCES {shared}questions (id) ON DELETE CASCADE
 );
