@@ -177,6 +177,7 @@ FILLINGS: Final = (
             "wording": _WORDING,
             "urgency": "'normal'",
             "preview": "'full'",
+            "escalate_to": "'[]'",
             "status": "CASE WHEN {k} <= 100 THEN 'open' WHEN {k} % 5 = 0 THEN 'expired' ELSE 'answered' END",
             "answer": f"CASE WHEN {{k}} > 100 AND {{k}} % 5 > 0 THEN {_ANSWER} END",
             "answered_by": (
