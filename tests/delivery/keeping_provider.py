@@ -240,10 +240,9 @@ class House:
         numbers = iter(range(10**9))
         pipeline = Pipeline(
             ledger=ledger,
-            as_it_stands=partial(as_it_stands, StoredSent(self.database)),
+            as_it_stands=partial(as_it_stands, StoredSent(self.database).sent),
             channels={CHANNEL: channel},
             limits=limits,
-            pace=limits,
             breakers=MemoryBreakers(self.policy.breaker, self.clock, lambda: str(next(numbers))),
             circuits=StoredCircuits(self.database),
             policy=self.policy,

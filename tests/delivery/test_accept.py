@@ -241,7 +241,7 @@ async def test_limits_are_exact_at_the_door_under_32_workers(
             client.connection_pool.connection_kwargs["socket_timeout"] = 30.0  # a slow machine is no Redis that is away
             stack.push_async_callback(client.aclose)
             limits = RedisLimits(client, fresh_prefix(), clock, clock_from_redis=False)
-            parts = Parts(policy=policy, limits=limits, pace=limits)
+            parts = Parts(policy=policy, limits=limits)
         world = await stack.enter_async_context(living_world(tmp_path / "p.db", clock, parts, drain_seconds=0.1))
         held = asyncio.Event()
         if limit_type == "global_in_flight":

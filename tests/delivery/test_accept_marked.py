@@ -58,7 +58,7 @@ async def test_there_is_no_leave_to_send_while_the_circuit_is_open_or_the_provid
         assert await world.pipeline.go_ahead("telegram", "1") is not None
         world.telegram.script.append(TargetUnavailable("503"))
         await world.send("opens the circuit")
-        await world.pipeline.pace.throttle("email", 60)
+        await world.pipeline.limits.throttle("email", 60)
 
         assert await world.pipeline.go_ahead("telegram", "1") is None
         assert await world.pipeline.go_ahead("email", "1") is None
@@ -87,7 +87,7 @@ async def test_the_second_message_to_a_recipient_does_not_overtake_the_first_on_
     """It has to wait for its recipient's turn and so for nothing else; the first one still asks for its permit."""
     policy = generous(spacing_seconds={"telegram": 1.0}, patience_seconds=5.0)
     limits, breakers = MemoryLimits(clock), MemoryBreakers(policy.breaker, clock, lambda: "token")
-    parts = Parts(policy=policy, limits=FarAway(limits), pace=FarAway(limits), breakers=FarAway(breakers))
+    parts = Parts(policy=policy, limits=FarAway(limits), breakers=FarAway(breakers))
     async with living_world(tmp_path / "p.db", clock, parts) as world:
         callers = [world.start_sending(text) for text in ("first", "second")]
         await world.idle()

@@ -28,7 +28,7 @@ from postroom.delivery.plane import Plane
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.target import as_it_stands
-from postroom.delivery.seams import Breakers, Ledger, Limits, Pace
+from postroom.delivery.seams import Breakers, Ledger, Limits
 from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
 from postroom.delivery.store.sqlite import SqliteLedger
 from postroom.delivery.store.tables import delivery_attempts, delivery_requests
@@ -294,7 +294,6 @@ class Parts:
 
     ledger: Ledger | None = None
     limits: Limits | None = None
-    pace: Pace | None = None
     breakers: Breakers | None = None
     policy: DeliveryPolicy = field(default_factory=DeliveryPolicy)
 
@@ -332,16 +331,15 @@ def build(database: WatchedDatabase, clock: FakeClock, parts: Parts) -> World:
     tally = Tally()
     channels = {name: ScriptedChannel(name, clock) for name in ("telegram", "email")}
     tokens = iter(range(10**9))
-    limits, pace = parts.limits or own, parts.pace or own
+    limits = parts.limits or own
     breakers = parts.breakers or MemoryBreakers(parts.policy.breaker, clock, lambda: str(next(tokens)))
     ledger = parts.ledger or SqliteLedger(database)
     stopping = asyncio.Event()
     pipeline = Pipeline(
         ledger=ledger,
-        as_it_stands=partial(as_it_stands, StoredSent(database)),
+        as_it_stands=partial(as_it_stands, StoredSent(database).sent),
         channels=channels,
         limits=limits,
-        pace=pace,
         breakers=breakers,
         circuits=StoredCircuits(database),
         policy=parts.policy,

@@ -9,8 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
+from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.dispatcher import Dispatcher
-from postroom.delivery.files.taking import check_fit
+from postroom.delivery.files.taking import CarriedFiles, check_fit
 from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal, Snapshot
 from postroom.delivery.pipeline import Pipeline, Ready
 from postroom.delivery.rules import breaker, limits
@@ -18,7 +19,7 @@ from postroom.delivery.rules.breaker import Circuit, Permit
 from postroom.delivery.rules.limits import Admission, AdmissionDecision
 from postroom.delivery.rules.policy import DeliveryPolicy, Identity, identify, span, trace_id_for_delivery
 from postroom.delivery.rules.target import (
-    Letters,
+    SubjectOf,
     Target,
     in_own_order,
     plain_target,
@@ -32,13 +33,10 @@ from postroom.delivery.rules.target import (
 from postroom.delivery.seams import (
     AddressBook,
     Breakers,
-    ClosedAddresses,
     Gate,
     Ledger,
     Limits,
-    MessageFiles,
     Meter,
-    SentRecord,
 )
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import (
@@ -58,6 +56,7 @@ from postroom.message.outgoing import Outgoing
 from postroom.message.wire import notify_document
 from postroom.message.wishes import AUTO
 from postroom.people.model import CONFIRMATION_ORIGIN
+from postroom.people.store.rows import StoredClosedAddresses
 
 _MARK_GOOD_FOR_US = 5 * SECOND_US  # what is left of a lease that was asked for earlier may not outlast the call
 _document = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
@@ -107,7 +106,7 @@ class Acceptance:
     ledger: Ledger
     channels: Mapping[str, Channel]
     book: AddressBook
-    sent: SentRecord
+    sent: StoredSent
     limits: Limits
     breakers: Breakers
     policy: DeliveryPolicy
@@ -117,9 +116,9 @@ class Acceptance:
     meter: Meter
     mint: Callable[[int], str]
     gate: Gate | None = None
-    files: MessageFiles | None = None
-    closed: ClosedAddresses | None = None
-    letters: Letters | None = None
+    files: CarriedFiles | None = None
+    closed: StoredClosedAddresses | None = None
+    subject_of: SubjectOf | None = None
     _arriving: dict[str, Arrival[Accepted]] = field(default_factory=dict)
 
     async def accept(self, outgoing: Outgoing, *, request_id: str) -> Accepted:
@@ -197,7 +196,7 @@ class Acceptance:
         channel = self._channel(outgoing.channel)
         revises: Revision | None = None
         if about := outgoing.revises or outgoing.follows:
-            sent = await resolve_revision(outgoing, about, self.sent, self.ledger)
+            sent = await resolve_revision(outgoing, about, self.sent.sent, self.ledger)
             target, revises = revision_target(outgoing, sent, channel)
         else:
             target = plain_target(outgoing, channel) or await resolve_target(outgoing, channel, self.book)
@@ -206,7 +205,7 @@ class Acceptance:
             check_fit([one.size for one in outgoing.attachments], channel.name, channel.capabilities)
         new = self._new(outgoing, channel, target, identity, request_id, revises)
         if new.intent is Intent.REPLY:
-            new = await titled(new, channel, self.letters)
+            new = await titled(new, channel, self.subject_of)
         return DeliveryDraft(new=new, identity=identity)
 
     def _channel(self, name: str) -> Channel:
@@ -268,12 +267,12 @@ class Acceptance:
             return await self.gate.park(new), None
         return await self.writer.write(new)
 
-    def _files(self) -> MessageFiles:
+    def _files(self) -> CarriedFiles:
         if self.files is None:
             raise InternalError("this household has no place for files")
         return self.files
 
-    async def _refuse_closed(self, new: NewDelivery, addresses: ClosedAddresses) -> None:
+    async def _refuse_closed(self, new: NewDelivery, addresses: StoredClosedAddresses) -> None:
         """An address may be asked again whether it is a person's own, and they may be answered where they write."""
         if not self.channels[new.channel].capabilities.comes_back:
             return

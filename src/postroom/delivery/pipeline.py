@@ -35,7 +35,8 @@ from postroom.delivery.rules.retry import (
     without_doubt,
 )
 from postroom.delivery.rules.target import prepare_aside
-from postroom.delivery.seams import Breakers, CircuitRecord, Ledger, Limits, Meter, Pace
+from postroom.delivery.seams import Breakers, Ledger, Limits, Meter
+from postroom.delivery.store.limits import StoredCircuits
 from postroom.kernel.running.clock import Clock, Overdue
 from postroom.kernel.values.errors import (
     LONGEST_SECONDS,
@@ -98,9 +99,8 @@ class Pipeline:
     as_it_stands: Callable[[Claim], Awaitable[Claim]]
     channels: Mapping[str, Channel]
     limits: Limits
-    pace: Pace
     breakers: Breakers
-    circuits: CircuitRecord
+    circuits: StoredCircuits
     policy: DeliveryPolicy
     clock: Clock
     meter: Meter
@@ -116,7 +116,7 @@ class Pipeline:
 
         Whoever has to wait asks for as much as whoever need not, or it would be stored before what came before it.
         """
-        wait = await self.pace.reserve(channel, address, self.policy.spacing_seconds.get(channel, 0.0))
+        wait = await self.limits.reserve(channel, address, self.policy.spacing_seconds.get(channel, 0.0))
         permit = await self.breakers.acquire(channel)
         if permit.allowed and wait > 0:
             await self.unused(permit)
@@ -236,7 +236,7 @@ class Pipeline:
         wait = min(error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS, LONGEST_SECONDS)
         if not isinstance(error, ProviderThrottled):
             return self._put_back(claim, DeliveryEvent.POSTPONE, _ours(error), wait)
-        await self.pace.throttle(claim.channel, wait)
+        await self.limits.throttle(claim.channel, wait)
         return self._put_back(
             claim, DeliveryEvent.POSTPONE, Waiting(kind=WaitKind.THROTTLE, detail=error.message), wait
         )
@@ -253,7 +253,7 @@ class Pipeline:
     async def _pace(self, claim: Claim) -> Settlement | None:
         """Wait for this address's turn; a long wait goes back to the ledger."""
         interval = self.policy.spacing_seconds.get(claim.channel, 0.0)
-        while (wait := await self.pace.reserve(claim.channel, claim.address, interval)) > 0:
+        while (wait := await self.limits.reserve(claim.channel, claim.address, interval)) > 0:
             if wait > self.policy.patience_seconds:
                 return self._put_back(claim, DeliveryEvent.POSTPONE, Waiting(kind=WaitKind.PACE), wait)
             if await self.clock.wait(self.stopping, self.clock.now_us() + seconds(wait)):
@@ -287,7 +287,7 @@ class Pipeline:
             wait = sent.error.retry_after_seconds or 0.0
             return self._put_back(sent.claim, DeliveryEvent.POSTPONE, _ours(sent.error), wait)
         if isinstance(sent.error, ProviderThrottled):
-            await self.pace.throttle(claim.channel, sent.error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS)
+            await self.limits.throttle(claim.channel, sent.error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS)
         return self._failed(sent.claim, sent.error, started, sent.began_us)
 
     async def _mark(self, claim: Claim) -> Settlement | None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 from fastapi import APIRouter, Header, HTTPException, Path, Request
@@ -371,12 +371,9 @@ def correction_router(call: _Call, default_wait_seconds: float) -> APIRouter:
 _Identifier = Annotated[str, Path(max_length=128, description="Of a delivery or its request; its unique beginning.")]
 
 
-class TraceReader(Protocol):
-    """With an `origin`, only what that sender has sent is known; raises NothingKnown for anything else."""
-
-    async def why(self, identifier: str, origin: str | None) -> list[Explanation]: ...
-
-    async def trace(self, identifier: str, origin: str | None) -> dict[str, Any]: ...
+_Why = Callable[[str, str | None], Awaitable[list[Explanation]]]
+_Trace = Callable[[str, str | None], Awaitable[dict[str, Any]]]
+# With an origin, only what that sender has sent is known; both raise NothingKnown for anything else.
 
 
 class Reason(BaseModel):
@@ -394,7 +391,7 @@ class TraceAnswer(BaseModel):
     trace: dict[str, Any]
 
 
-def delivery_router(record: TraceReader) -> APIRouter:
+def delivery_router(reasons: _Why, traced: _Trace) -> APIRouter:
     router = APIRouter(route_class=JsonRoute, tags=["deliveries"], responses=failures(401, 403, 404, 422, 503))
 
     @router.get(
@@ -405,7 +402,7 @@ def delivery_router(record: TraceReader) -> APIRouter:
     )
     async def why(identifier: _Identifier, caller: Caller) -> dict[str, Any]:
         with _not_found():
-            return {"ok": True, "reasons": [asdict(one) for one in await record.why(identifier, _known_origin(caller))]}
+            return {"ok": True, "reasons": [asdict(one) for one in await reasons(identifier, _known_origin(caller))]}
 
     @router.get(
         "/v1/deliveries/{identifier}/trace",
@@ -415,7 +412,7 @@ def delivery_router(record: TraceReader) -> APIRouter:
     )
     async def trace(identifier: _Identifier, caller: Caller) -> dict[str, Any]:
         with _not_found():
-            return {"ok": True, "trace": await record.trace(identifier, _known_origin(caller))}
+            return {"ok": True, "trace": await traced(identifier, _known_origin(caller))}
 
     return router
 

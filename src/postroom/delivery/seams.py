@@ -7,11 +7,11 @@ from typing import Protocol
 
 from sqlalchemy import Connection
 
-from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal, Sent, Settlement, Snapshot
+from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.delivery.rules.breaker import Circuit, Permit, Report
 from postroom.delivery.rules.limits import Admission, AdmissionDecision
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.delivery import ClosedAddress, Receipt
+from postroom.message.delivery import Receipt
 from postroom.message.outgoing import Outcome, Outgoing
 
 
@@ -24,18 +24,6 @@ class Considers(Protocol):
 
         What may leave now but has to be accounted for is submitted in the same breath; `wait_seconds` is for that.
         """
-        ...
-
-
-class MessageFiles(Protocol):
-    """Asked about messages that have files, and about no others."""
-
-    async def check(self, new: NewDelivery) -> None:
-        """Raises ValidationError when it cannot have them; changes nothing."""
-        ...
-
-    async def claim(self, new: NewDelivery) -> None:
-        """The same, and they are this delivery's from now on."""
         ...
 
 
@@ -98,16 +86,6 @@ class Ledger(Protocol):
     def settle(self, done: Settlement) -> Awaitable[bool]: ...
 
 
-class SentRecord(Protocol):
-    async def sent(self, delivery_id: DeliveryId, *, besides: DeliveryId | None = None) -> Sent | None:
-        """
-        With what revisions have made of it, leaving out the one `besides` which it is asked.
-
-        None while it has not arrived, or when nothing of that name was ever sent.
-        """
-        ...
-
-
 class AddressBook(Protocol):
     """Whom the household knows, as far as an address is concerned."""
 
@@ -122,14 +100,8 @@ class AddressBook(Protocol):
         ...
 
 
-class ClosedAddresses(Protocol):
-    async def closed(self, channel: str, address: str) -> ClosedAddress | None:
-        """None while the address may be written to."""
-        ...
-
-
 class Limits(Protocol):
-    """Admission: all tiers, in flight and provider throttle in one atomic decision."""
+    """Admission, all tiers, in flight and provider throttle in one atomic decision; and when what is stored may go."""
 
     async def admit(self, admission: Admission, *, consume: bool = True) -> AdmissionDecision: ...
 
@@ -143,6 +115,12 @@ class Limits(Protocol):
 
     async def throttles(self) -> Mapping[str, float]:
         """Channels a provider has told us to leave alone, and for how many seconds."""
+        ...
+
+    async def throttle(self, channel: str, seconds: float) -> None: ...
+
+    async def reserve(self, channel: str, address: str, interval_seconds: float) -> float:
+        """Seconds to wait before sending. 0 reserves the moment; anything else reserves nothing."""
         ...
 
 
@@ -193,16 +171,6 @@ class ParkedRecord(Protocol):
     ) -> None: ...
 
 
-class Pace(Protocol):
-    """When a stored delivery may go: provider throttle and spacing per address."""
-
-    async def throttle(self, channel: str, seconds: float) -> None: ...
-
-    async def reserve(self, channel: str, address: str, interval_seconds: float) -> float:
-        """Seconds to wait before sending. 0 reserves the moment; anything else reserves nothing."""
-        ...
-
-
 class Breakers(Protocol):
     async def acquire(self, channel: str) -> Permit: ...
 
@@ -215,12 +183,6 @@ class Breakers(Protocol):
     async def restore(self, channel: str, circuit: Circuit) -> None:
         """Take up where an earlier process stopped, unless something newer is known."""
         ...
-
-
-class CircuitRecord(Protocol):
-    """Remembers circuits over a restart."""
-
-    async def save(self, channel: str, circuit: Circuit, now_us: int) -> None: ...
 
 
 class Meter(Protocol):

@@ -37,7 +37,7 @@ from postroom.delivery.rules.limits import SCOPES, LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.retry import RetryPolicy
 from postroom.delivery.rules.target import as_it_stands
-from postroom.delivery.seams import Breakers, Ledger, Limits, Meter, Pace
+from postroom.delivery.seams import Breakers, Ledger, Limits, Meter
 from postroom.delivery.store.dead_letters import StoredDeadLetters
 from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
 from postroom.household.attention import household_policy, notice_reasons
@@ -171,10 +171,9 @@ def build_plane(
     stopping = asyncio.Event()
     pipeline = Pipeline(
         ledger=store.ledger,
-        as_it_stands=partial(as_it_stands, StoredSent(store.database)),
+        as_it_stands=partial(as_it_stands, StoredSent(store.database).sent),
         channels=channels,
         limits=shared.limits,
-        pace=shared.pace,
         breakers=shared.breakers,
         circuits=StoredCircuits(store.database),
         policy=policy,
@@ -211,7 +210,7 @@ def build_plane(
         files=carried_files(store, clock),
         gate=build_gate(settings, store.database, people, channels, mint),
         closed=StoredClosedAddresses(store.database),
-        letters=StoredInbound(store.database, mint.mint),
+        subject_of=StoredInbound(store.database, mint.mint).subject,
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=known)
 
@@ -451,7 +450,6 @@ async def ledger_view(settings: Settings) -> AsyncIterator[LedgerView]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedState:
     limits: Limits
-    pace: Pace
     breakers: Breakers
 
 
@@ -460,7 +458,7 @@ async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[Shared
     policy = breaker_policy(settings)
     if not settings.redis_url:
         limits = MemoryLimits(clock)
-        yield SharedState(limits=limits, pace=limits, breakers=MemoryBreakers(policy, clock, _token))
+        yield SharedState(limits=limits, breakers=MemoryBreakers(policy, clock, _token))
         return
     async with redis_client(settings.redis_url) as client:
         from postroom.delivery.store.limits_redis import RedisBreakers, RedisLimits
@@ -469,7 +467,7 @@ async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[Shared
         reach = RedisReach(client, clock)
         shared = RedisLimits(client, KEY_PREFIX, clock, reach=reach)
         breakers = RedisBreakers(client, KEY_PREFIX, policy, clock, _token, reach=reach)
-        yield SharedState(limits=shared, pace=shared, breakers=breakers)
+        yield SharedState(limits=shared, breakers=breakers)
 
 
 def _token() -> str:

@@ -327,11 +327,12 @@ class ScriptDoor:
 
     def routers(self) -> list[APIRouter]:
         may_decide = rules(Approvers(self.settings.approvals.approvers, self.store.household))["approve_action"]
+        view = LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)
         return [
             notify_router(self.sending().notify),
             correction_router(self.messengers_own, self.settings.delivery.notify_wait_seconds),
             upload_router(self.files),
-            delivery_router(LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)),
+            delivery_router(view.why, view.trace),
             approval_router(self.messengers_tool, may_decide),
             channel_router(self._accounts().listed),
             household_router(self._standing(may_decide).seen_by),

@@ -17,7 +17,7 @@ from postroom.approvals.rules import ApprovalPolicy, RiskPolicy, expiration
 from postroom.approvals.store.approvals import ApprovalRide, StoredApprovals
 from postroom.connectors.profile import FACES
 from postroom.conversations.store import erase_written
-from postroom.delivery.files.folder import FolderFiles, StoredUploads, opened_below
+from postroom.delivery.files.folder import FolderFiles, StoredUploads
 from postroom.delivery.files.taking import DAY_US, CarriedFiles, FileTaking
 from postroom.delivery.seams import Ledger
 from postroom.delivery.store.sqlite import SqliteLedger
@@ -105,7 +105,6 @@ def file_taking(
     return FileTaking(
         store=store.files,
         record=StoredUploads(store.database),
-        open_outbox=opened_below,
         clock=clock,
         mint=mint.mint,
         arrived_life_us=settings.retention.question_days * DAY_US,

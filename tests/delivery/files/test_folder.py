@@ -15,11 +15,19 @@ import pytest
 from tests.support.delivery_rows import NOON_US, new_id, request_row, write
 
 from postroom.delivery.files import folder as safe_open
-from postroom.delivery.files.folder import FolderFiles, OutboxPlace, StoredUploads, opened_below, places, waiting_files
+from postroom.delivery.files.folder import (
+    FolderFiles,
+    OutboxPlace,
+    OutboxRefusal,
+    StoredUploads,
+    opened_below,
+    places,
+    waiting_files,
+)
 from postroom.delivery.files.taking import DAY_US, Retention, retention
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import InternalError, OverloadRejected, Refused, ValidationError
-from postroom.message.attachment import CLAIM_US, UPLOAD_LIFE_US, Attachment, OutboxRefusal, Upload, attachments_text
+from postroom.message.attachment import CLAIM_US, UPLOAD_LIFE_US, Attachment, Upload, attachments_text
 from postroom.overview.pruning import FILES, Pruner
 
 OUTBOX = [Path("/srv/outbox"), Path("/srv/ann/out")]

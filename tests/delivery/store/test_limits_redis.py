@@ -20,7 +20,7 @@ from tests.support.redis_server import any_redis, fresh_prefix, own_cluster, own
 from tests.support.turned_clock import TurnedClock
 
 from postroom.delivery.rules.limits import LEASE_US, Admission, AdmissionDecision, LimitType, Share, Tier
-from postroom.delivery.seams import Limits, Pace
+from postroom.delivery.seams import Limits
 from postroom.delivery.store.limits import MemoryLimits
 from postroom.delivery.store.limits_redis import RedisLimits
 from postroom.kernel.database.redis_script import connect
@@ -79,12 +79,8 @@ def clock() -> TurnedClock:
     return TurnedClock()
 
 
-class Both(Limits, Pace):
-    """What the suite calls: one object that is the limits and the pace."""
-
-
 @pytest.fixture(params=["memory", "redis"])
-async def limits(request: pytest.FixtureRequest, clock: TurnedClock) -> AsyncIterator[Both]:
+async def limits(request: pytest.FixtureRequest, clock: TurnedClock) -> AsyncIterator[Limits]:
     if request.param == "memory":
         yield MemoryLimits(clock)
         return
@@ -97,7 +93,7 @@ async def limits(request: pytest.FixtureRequest, clock: TurnedClock) -> AsyncIte
 
 class TestAdmission:
     async def test_the_eleventh_to_one_recipient_is_refused_until_a_token_is_back(
-        self, limits: Both, clock: TurnedClock
+        self, limits: Limits, clock: TurnedClock
     ) -> None:
         for _ in range(10):
             assert (await limits.admit(asking())).admitted
@@ -108,7 +104,7 @@ class TestAdmission:
         clock.turn(0.000_001)
         assert (await limits.admit(asking())).admitted
 
-    async def test_a_refusal_consumes_nothing(self, limits: Both) -> None:
+    async def test_a_refusal_consumes_nothing(self, limits: Limits) -> None:
         for _ in range(10):
             await limits.admit(asking())
         for _ in range(50):
@@ -117,7 +113,7 @@ class TestAdmission:
         assert available(await limits.admit(asking(recipient="bob"), consume=False)) == [50.0, 20.0, 10.0]
 
     async def test_the_first_limit_that_refuses_names_the_refusal_and_the_longest_wait_is_the_hint(
-        self, limits: Both
+        self, limits: Limits
     ) -> None:
         for number in range(10):
             await limits.admit(asking())
@@ -130,15 +126,15 @@ class TestAdmission:
         assert (refused.limit_type, refused.retry_after_seconds) == (LimitType.PROVIDER, 6.0)
 
     @pytest.mark.parametrize(("cost_millis", "expected"), [(1000, 10), (500, 20), (2000, 5)])
-    async def test_what_a_message_costs(self, limits: Both, cost_millis: int, expected: int) -> None:
+    async def test_what_a_message_costs(self, limits: Limits, cost_millis: int, expected: int) -> None:
         decisions = [await limits.admit(asking(cost_millis=cost_millis)) for _ in range(30)]
         assert sum(decision.admitted for decision in decisions) == expected
 
-    async def test_headroom_is_what_the_decision_left(self, limits: Both) -> None:
+    async def test_headroom_is_what_the_decision_left(self, limits: Limits) -> None:
         assert available(await limits.admit(asking(cost_millis=500))) == [59.5, 29.5, 9.5]
         assert available(await limits.admit(asking(), consume=False)) == [59.5, 29.5, 9.5]
 
-    async def test_asking_without_consuming_changes_nothing_and_answers_the_same(self, limits: Both) -> None:
+    async def test_asking_without_consuming_changes_nothing_and_answers_the_same(self, limits: Limits) -> None:
         for _ in range(100):
             asked = await limits.admit(asking("dry", max_in_flight=1), consume=False)
         assert (asked.admitted, asked.in_flight, available(asked)) == (True, 0, [60.0, 30.0, 10.0])
@@ -146,49 +142,49 @@ class TestAdmission:
             await limits.admit(asking())
         assert await limits.admit(asking("x"), consume=False) == await limits.admit(asking("x"))
 
-    async def test_tokens_come_back_continuously(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_tokens_come_back_continuously(self, limits: Limits, clock: TurnedClock) -> None:
         for _ in range(10):
             await limits.admit(asking())
         clock.turn(15)
         assert available(await limits.admit(asking(), consume=False)) == [60.0, 27.5, 2.5]
 
-    async def test_a_bucket_never_holds_more_than_its_limit(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_a_bucket_never_holds_more_than_its_limit(self, limits: Limits, clock: TurnedClock) -> None:
         await limits.admit(asking())
         clock.turn(3600)
         decisions = [await limits.admit(asking()) for _ in range(12)]
         assert sum(decision.admitted for decision in decisions) == 10
 
-    async def test_two_tiers_of_one_name_are_two_buckets(self, limits: Both) -> None:
+    async def test_two_tiers_of_one_name_are_two_buckets(self, limits: Limits) -> None:
         tiers = (Tier(LimitType.GLOBAL, "x", 5), Tier(LimitType.CHANNEL, "x", 5))
         decision = await limits.admit(Admission(lease_id="d1", channel="telegram", tiers=tiers))
         assert available(decision) == [4.0, 4.0]
 
-    async def test_exotic_names_are_only_names(self, limits: Both) -> None:
+    async def test_exotic_names_are_only_names(self, limits: Limits) -> None:
         for recipient in ("", "a b", "{x}", "é\n\x00", "日本", "\ud800"):
             assert available(await limits.admit(asking(recipient=recipient)))[2] == 9.0
 
 
 class TestPlacesInFlight:
-    async def test_a_place_is_taken_until_it_is_released(self, limits: Both) -> None:
+    async def test_a_place_is_taken_until_it_is_released(self, limits: Limits) -> None:
         assert [(await limits.admit(place(name))).in_flight for name in ("a", "b")] == [1, 2]
         refused = await limits.admit(place("c"))
         assert (refused.limit_type, refused.retry_after_seconds, refused.in_flight) == (LimitType.IN_FLIGHT, 1.0, 2)
         await limits.release("a")
         assert (await limits.admit(place("c"))).admitted
 
-    async def test_releasing_twice_or_what_was_never_taken_is_harmless(self, limits: Both) -> None:
+    async def test_releasing_twice_or_what_was_never_taken_is_harmless(self, limits: Limits) -> None:
         await limits.admit(place("a"))
         for name in ("a", "a", "never"):
             await limits.release(name)
         assert (await limits.admit(place("b"), consume=False)).in_flight == 0
 
-    async def test_a_delivery_that_holds_a_place_needs_no_other(self, limits: Both) -> None:
+    async def test_a_delivery_that_holds_a_place_needs_no_other(self, limits: Limits) -> None:
         for name in ("a", "b", "a", "a"):
             decision = await limits.admit(place(name))
             assert decision.admitted
         assert decision.in_flight == 2
 
-    async def test_a_lost_place_comes_back_when_its_lease_ends(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_a_lost_place_comes_back_when_its_lease_ends(self, limits: Limits, clock: TurnedClock) -> None:
         await limits.admit(place("a"))
         clock.turn(LEASE_US / SECOND_US - 1)
         await limits.admit(place("b"))
@@ -196,7 +192,7 @@ class TestPlacesInFlight:
         clock.turn(1)
         assert (await limits.admit(place("c"))).in_flight == 2
 
-    async def test_asking_again_renews_the_lease(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_asking_again_renews_the_lease(self, limits: Limits, clock: TurnedClock) -> None:
         await limits.admit(place("a"))
         await limits.admit(place("b"))
         clock.turn(300)
@@ -204,40 +200,40 @@ class TestPlacesInFlight:
         clock.turn(LEASE_US / SECOND_US - 300)
         assert (await limits.admit(place("c"), consume=False)).in_flight == 1
 
-    async def test_a_refused_delivery_takes_no_place(self, limits: Both) -> None:
+    async def test_a_refused_delivery_takes_no_place(self, limits: Limits) -> None:
         await limits.throttle("telegram", 10)
         assert (await limits.admit(place("a"))).in_flight == 0
 
 
 class TestRefund:
-    async def test_gives_tokens_and_place_back(self, limits: Both) -> None:
+    async def test_gives_tokens_and_place_back(self, limits: Limits) -> None:
         await limits.admit(asking("a", max_in_flight=5))
         await limits.admit(asking("b", cost_millis=500, max_in_flight=5))
         await limits.refund(asking("b", cost_millis=500))
         decision = await limits.admit(asking("c"), consume=False)
         assert (available(decision), decision.in_flight) == ([59.0, 29.0, 9.0], 1)
 
-    async def test_never_gives_more_than_capacity(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_never_gives_more_than_capacity(self, limits: Limits, clock: TurnedClock) -> None:
         await limits.admit(asking())
         clock.turn(30)
         await limits.refund(asking())
         assert available(await limits.admit(asking(), consume=False)) == [60.0, 30.0, 10.0]
 
-    async def test_a_second_refund_gives_nothing(self, limits: Both) -> None:
+    async def test_a_second_refund_gives_nothing(self, limits: Limits) -> None:
         for name in ("a", "b", "c"):
             await limits.admit(asking(name))
         for _ in range(3):
             await limits.refund(asking("a"))
         assert available(await limits.admit(asking(), consume=False)) == [58.0, 28.0, 8.0]
 
-    async def test_of_something_never_admitted_gives_nothing(self, limits: Both) -> None:
+    async def test_of_something_never_admitted_gives_nothing(self, limits: Limits) -> None:
         await limits.admit(asking("a"))
         await limits.refund(asking("refused"))
         assert available(await limits.admit(asking(), consume=False)) == [59.0, 29.0, 9.0]
 
 
 class TestProviderThrottle:
-    async def test_blocks_its_channel_until_the_time_is_over(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_blocks_its_channel_until_the_time_is_over(self, limits: Limits, clock: TurnedClock) -> None:
         await limits.throttle("telegram", 30)
         refused = await limits.admit(asking())
         assert (refused.limit_type, refused.retry_after_seconds) == (LimitType.PROVIDER, 30.0)
@@ -246,7 +242,7 @@ class TestProviderThrottle:
         clock.turn(30)
         assert (await limits.admit(asking())).admitted
 
-    async def test_is_extended_but_never_shortened(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_is_extended_but_never_shortened(self, limits: Limits, clock: TurnedClock) -> None:
         await limits.throttle("telegram", 30)
         await limits.throttle("telegram", 5)
         assert await limits.throttles() == {"telegram": 30.0}
@@ -254,7 +250,7 @@ class TestProviderThrottle:
         await limits.throttle("telegram", 30)
         assert await limits.throttles() == {"telegram": 30.0}
 
-    async def test_lists_those_that_still_hold(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_lists_those_that_still_hold(self, limits: Limits, clock: TurnedClock) -> None:
         await limits.throttle("telegram", 30)
         await limits.throttle("e-mail ü", 60.5)
         await limits.throttle("never", 0)
@@ -264,14 +260,14 @@ class TestProviderThrottle:
 
 
 class TestPace:
-    async def test_messages_to_one_address_keep_their_distance(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_messages_to_one_address_keep_their_distance(self, limits: Limits, clock: TurnedClock) -> None:
         assert await limits.reserve("telegram", "42", 1.0) == 0
         clock.turn(0.25)
         assert await limits.reserve("telegram", "42", 1.0) == 0.75
         clock.turn(0.75)
         assert await limits.reserve("telegram", "42", 1.0) == 0
 
-    async def test_being_told_to_wait_reserves_nothing(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_being_told_to_wait_reserves_nothing(self, limits: Limits, clock: TurnedClock) -> None:
         await limits.reserve("telegram", "42", 1.0)
         for _ in range(9):
             clock.turn(0.1)
@@ -279,32 +275,32 @@ class TestPace:
         clock.turn(0.1)
         assert await limits.reserve("telegram", "42", 1.0) == 0
 
-    async def test_other_addresses_and_channels_are_free(self, limits: Both) -> None:
+    async def test_other_addresses_and_channels_are_free(self, limits: Limits) -> None:
         pairs = [("telegram", "42"), ("telegram", "43"), ("email", "42"), ("a:b", "c"), ("a", "b:c")]
         assert [await limits.reserve(*pair, 1.0) for pair in pairs] == [0, 0, 0, 0, 0]
 
-    async def test_the_interval_asked_for_now_is_the_one_that_counts(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_the_interval_asked_for_now_is_the_one_that_counts(self, limits: Limits, clock: TurnedClock) -> None:
         await limits.reserve("telegram", "42", 60.0)
         clock.turn(2)
         assert await limits.reserve("telegram", "42", 3.0) == 1.0
         assert await limits.reserve("telegram", "42", 1.0) == 0
 
     async def test_a_throttled_channel_says_how_long_and_reserves_nothing(
-        self, limits: Both, clock: TurnedClock
+        self, limits: Limits, clock: TurnedClock
     ) -> None:
         await limits.throttle("telegram", 7)
         assert await limits.reserve("telegram", "42", 1.0) == 7.0
         clock.turn(7)
         assert await limits.reserve("telegram", "42", 1.0) == 0
 
-    async def test_no_interval_means_no_waiting(self, limits: Both) -> None:
+    async def test_no_interval_means_no_waiting(self, limits: Limits) -> None:
         assert [await limits.reserve("email", "a@b.example", 0) for _ in range(3)] == [0, 0, 0]
 
 
 class TestAClockThatWasAnHourAhead:
     """Everything is written in the wrong future; then the clock is corrected."""
 
-    async def test_does_not_block_the_buckets_for_an_hour(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_does_not_block_the_buckets_for_an_hour(self, limits: Limits, clock: TurnedClock) -> None:
         for _ in range(10):
             await limits.admit(asking())
         clock.turn(-3600)
@@ -313,21 +309,21 @@ class TestAClockThatWasAnHourAhead:
         clock.turn(refused.retry_after_seconds)
         assert (await limits.admit(asking())).admitted
 
-    async def test_does_not_block_places_for_an_hour(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_does_not_block_places_for_an_hour(self, limits: Limits, clock: TurnedClock) -> None:
         await limits.admit(place("a", 1))
         clock.turn(-3600)
         assert not (await limits.admit(place("b", 1))).admitted
         clock.turn(LEASE_US / SECOND_US)
         assert (await limits.admit(place("b", 1))).admitted
 
-    async def test_does_not_throttle_for_an_hour(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_does_not_throttle_for_an_hour(self, limits: Limits, clock: TurnedClock) -> None:
         await limits.throttle("telegram", 30)
         clock.turn(-3600)
         assert (await limits.admit(asking())).retry_after_seconds == 30.0
         clock.turn(30)
         assert await limits.throttles() == {}
 
-    async def test_does_not_hold_an_address_for_an_hour(self, limits: Both, clock: TurnedClock) -> None:
+    async def test_does_not_hold_an_address_for_an_hour(self, limits: Limits, clock: TurnedClock) -> None:
         await limits.reserve("telegram", "42", 1.0)
         clock.turn(-3600)
         assert await limits.reserve("telegram", "42", 1.0) == 1.0
@@ -342,12 +338,12 @@ def of(sender: str, *, urgent: bool = False, recipient: str = "alice") -> Admiss
 
 
 class TestFairShares:
-    async def test_a_sender_that_is_alone_has_all_of_the_limit_and_no_more(self, limits: Both) -> None:
+    async def test_a_sender_that_is_alone_has_all_of_the_limit_and_no_more(self, limits: Limits) -> None:
         plain = [(await limits.admit(of("ci"))).admitted for _ in range(11)]
         urgent = [(await limits.admit(of("ci", urgent=True, recipient="bob"))).admitted for _ in range(11)]
         assert plain == urgent == [True] * 10 + [False]
 
-    async def test_an_alarm_of_another_passes_where_one_sender_has_used_the_limit_up(self, limits: Both) -> None:
+    async def test_an_alarm_of_another_passes_where_one_sender_has_used_the_limit_up(self, limits: Limits) -> None:
         for _ in range(12):
             await limits.admit(of("ci"))
         plain = await limits.admit(of("health"))
@@ -356,7 +352,7 @@ class TestFairShares:
         assert alarms == [True, True, False]
 
     async def test_a_sender_has_half_while_another_waits_and_all_again_when_nobody_does(
-        self, limits: Both, clock: TurnedClock
+        self, limits: Limits, clock: TurnedClock
     ) -> None:
         got = {"ci": 0, "health": 0}
         for _ in range(600):  # a second apart both try; ci tries first and much more often
@@ -369,7 +365,7 @@ class TestFairShares:
         assert [(await limits.admit(of("ci"))).admitted for _ in range(11)] == [True] * 10 + [False]
 
     async def test_a_flood_of_alarms_is_held_to_half_while_another_waits(
-        self, limits: Both, clock: TurnedClock
+        self, limits: Limits, clock: TurnedClock
     ) -> None:
         got = {"ci": 0, "health": 0}
         for _ in range(300):
@@ -378,7 +374,7 @@ class TestFairShares:
                 got[sender] += (await limits.admit(of(sender, urgent=urgent))).admitted
         assert got["health"] >= 20
 
-    async def test_what_is_asked_and_not_taken_and_what_is_given_back_counts_for_nobody(self, limits: Both) -> None:
+    async def test_what_is_asked_and_not_taken_and_what_is_given_back_counts_for_nobody(self, limits: Limits) -> None:
         for _ in range(10):
             await limits.admit(of("ci"))
         await limits.admit(of("health"), consume=False)
@@ -391,7 +387,9 @@ class TestFairShares:
 
 class TestExactUnderConcurrency:
     @pytest.mark.parametrize(("cost_millis", "expected"), [(1000, 60), (500, 120)], ids=["messages", "replies"])
-    async def test_thirty_two_tasks_get_exactly_the_limit(self, limits: Both, cost_millis: int, expected: int) -> None:
+    async def test_thirty_two_tasks_get_exactly_the_limit(
+        self, limits: Limits, cost_millis: int, expected: int
+    ) -> None:
         async def work(task: int) -> int:
             admitted = 0
             for call in range(10):
@@ -402,7 +400,7 @@ class TestExactUnderConcurrency:
 
         assert sum(await asyncio.gather(*(work(task) for task in range(32)))) == expected
 
-    async def test_thirty_two_tasks_get_exactly_the_places(self, limits: Both) -> None:
+    async def test_thirty_two_tasks_get_exactly_the_places(self, limits: Limits) -> None:
         decisions = await asyncio.gather(*(limits.admit(place(f"d{number}", 10)) for number in range(32)))
         assert sum(decision.admitted for decision in decisions) == 10
         assert max(decision.in_flight for decision in decisions) == 10
@@ -457,7 +455,7 @@ operations = st.one_of(
 )
 
 
-async def carry_out(limits: Both, operation: tuple) -> object:
+async def carry_out(limits: Limits, operation: tuple) -> object:
     def ask(
         lease_id: str, recipient: str, cost: int = 1000, most: int = 0, sender: tuple[str, bool] | None = None
     ) -> Admission:

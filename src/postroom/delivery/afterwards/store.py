@@ -125,7 +125,12 @@ class StoredSent:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def sent(self, delivery_id: DeliveryId, *, besides: DeliveryId | None = None) -> Sent | None:
+    async def sent(self, delivery_id: DeliveryId, besides: DeliveryId | None = None) -> Sent | None:
+        """
+        With what revisions have made of it, leaving out the one `besides` which it is asked.
+
+        None while it has not arrived, or when nothing of that name was ever sent.
+        """
         return await self._database.read(lambda connection: sent(connection, delivery_id, besides))
 
 

@@ -38,12 +38,21 @@ from postroom.kernel.database.engine import Database, write_twice
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.schema import SHARED, metadata
 from postroom.kernel.values.errors import Code, InternalError, OverloadRejected, Refused, StoreUnavailable
-from postroom.message.attachment import CLAIM_US, Attachment, Draft, OutboxFile, OutboxRefusal, Upload
+from postroom.message.attachment import CLAIM_US, Attachment, Upload
 
 _HEX: Final = frozenset("0123456789abcdef")
 _HASH_LENGTH: Final = 64
 _CHUNK_BYTES: Final = 256 * 1024
 _Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """Bytes that lie beside the others and are no file of ours yet."""
+
+    path: Path
+    sha256: str
+    size: int
 
 
 class FolderFiles:
@@ -187,6 +196,15 @@ def _sync_folder(folder: Path) -> None:
 _OUTSIDE: Final = "is not below an outbox folder of yours"
 
 
+class OutboxRefusal(Exception):
+    """Why a path below an outbox is not opened; the words are for the caller."""
+
+    def __init__(self, error: str, code: str) -> None:
+        super().__init__(error)
+        self.error = error
+        self.code = code
+
+
 @dataclass(frozen=True, slots=True)
 class OutboxPlace:
     folder: Path
@@ -224,7 +242,9 @@ _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _OpenedFile:
+class OpenedFile:
+    """It has been looked at; whatever stands at its path later, this one is read."""
+
     source: BinaryIO
     seen: os.stat_result
 
@@ -237,7 +257,7 @@ class _OpenedFile:
 
 
 @contextmanager
-def opened_below(folder: Path, parts: Sequence[str]) -> Iterator[OutboxFile]:
+def opened_below(folder: Path, parts: Sequence[str]) -> Iterator[OpenedFile]:
     """
     Raises OutboxRefusal.
 
@@ -253,7 +273,7 @@ def opened_below(folder: Path, parts: Sequence[str]) -> Iterator[OutboxFile]:
         os.close(descriptor)
         raise
     with os.fdopen(descriptor, "rb", buffering=0) as source:
-        yield _OpenedFile(source=source, seen=seen)
+        yield OpenedFile(source=source, seen=seen)
 
 
 def _walked(folder: Path, parts: Sequence[str]) -> tuple[int, int]:

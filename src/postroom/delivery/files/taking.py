@@ -13,7 +13,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from postroom.delivery.files.folder import places
+from postroom.delivery.files.folder import (
+    Draft,
+    FolderFiles,
+    OpenedFile,
+    OutboxRefusal,
+    StoredUploads,
+    opened_below,
+    places,
+)
 from postroom.delivery.files.kinds import (
     NAMELESS,
     SecretScan,
@@ -32,13 +40,7 @@ from postroom.message.attachment import (
     CLAIM_US,
     UPLOAD_LIFE_US,
     Attachment,
-    Draft,
-    FileStore,
-    OpenOutbox,
-    OutboxFile,
-    OutboxRefusal,
     Upload,
-    UploadRecord,
 )
 from postroom.message.channel import Capabilities
 
@@ -58,9 +60,8 @@ _QUESTION_WORDS_US: Final = 30 * DAY_US
 class FileTaking:
     """`outboxes` are the folders of single butlers, beside those for all."""
 
-    store: FileStore
-    record: UploadRecord
-    open_outbox: OpenOutbox
+    store: FolderFiles
+    record: StoredUploads
     clock: Clock
     mint: Callable[[int], str]
     most_bytes_a_day: int
@@ -162,16 +163,16 @@ class FileTaking:
         name = given.name or clean_name(given.path or "")
         return _Source(given=given, name=name, size=opened.size, source=opened.source, outbox=opened)
 
-    def _opened(self, given: _GivenFile, owner: str, stack: AsyncExitStack) -> OutboxFile:
+    def _opened(self, given: _GivenFile, owner: str, stack: AsyncExitStack) -> OpenedFile:
         try:
             found = places(given.path or "", (*self.outboxes.get(owner, ()), *self.outbox))
             for place in found[:-1]:
                 try:
-                    return stack.enter_context(self.open_outbox(place.folder, place.parts))
+                    return stack.enter_context(opened_below(place.folder, place.parts))
                 except OutboxRefusal as refusal:
                     if refusal.code != _NOT_FOUND:
                         raise
-            return stack.enter_context(self.open_outbox(found[-1].folder, found[-1].parts))
+            return stack.enter_context(opened_below(found[-1].folder, found[-1].parts))
         except OutboxRefusal as refusal:
             raise _refused(given.at("path"), refusal.error, refusal.code) from None
 
@@ -225,7 +226,7 @@ class _Source:
     name: str
     size: int
     source: BinaryIO = field(default_factory=BytesIO)
-    outbox: OutboxFile | None = None
+    outbox: OpenedFile | None = None
     upload: Upload | None = None
 
 
@@ -304,8 +305,8 @@ class _Inspection:
 class CarriedFiles:
     """What acceptance asks about the files of a message, and only of one that has any."""
 
-    record: UploadRecord
-    store: FileStore
+    record: StoredUploads
+    store: FolderFiles
     clock: Clock
 
     async def check(self, new: NewDelivery) -> None:

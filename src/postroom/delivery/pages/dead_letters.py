@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
@@ -19,6 +19,7 @@ from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.errors import ErrorClass, PostroomError, ValidationError
 from postroom.kernel.values.ids import DeadLetterId, is_uuid
 from postroom.kernel.values.principal import Principal
+from postroom.overview.counts import ConsoleDeadLetters
 from postroom.people.names.resolve import Concerned
 
 _PAGE_SIZE: Final = 50
@@ -27,18 +28,7 @@ _FILTERS: Final = ("q", "channel", "origin", "error_class", "discarded")
 _HOME: Final = "/dead-letters"
 
 
-class DeadLetterReader(Protocol):
-    @property
-    def channels(self) -> Sequence[str]: ...
-
-    async def find(self, query: DeadLetterQuery, words: str | None, places: Sequence[str]) -> FoundLetters:
-        """With words, those that hold them, and those that were for one of the places."""
-        ...
-
-    async def letter(self, dead_letter_id: DeadLetterId) -> OpenedLetter | None: ...
-
-
-def dead_letters_section(reader: DeadLetterReader, tools: Tools, bulk: Bulk, concerned: Concerned) -> ConsoleSection:
+def dead_letters_section(reader: ConsoleDeadLetters, tools: Tools, bulk: Bulk, concerned: Concerned) -> ConsoleSection:
     pages = _Pages(reader, tools, bulk, concerned)
     return ConsoleSection(
         name="Dead letters",
@@ -54,7 +44,7 @@ def dead_letters_section(reader: DeadLetterReader, tools: Tools, bulk: Bulk, con
 
 
 class _Pages:
-    def __init__(self, reader: DeadLetterReader, tools: Tools, bulk: Bulk, concerned: Concerned) -> None:
+    def __init__(self, reader: ConsoleDeadLetters, tools: Tools, bulk: Bulk, concerned: Concerned) -> None:
         self._reader = reader
         self._concerned = concerned
         self._tools = tools

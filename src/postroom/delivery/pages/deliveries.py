@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from starlette.exceptions import HTTPException
@@ -26,7 +26,8 @@ from postroom.kernel.values.errors import PostroomError, ValidationError
 from postroom.kernel.values.ids import is_uuid, to_us
 from postroom.kernel.values.zones import known_zone
 from postroom.message.attachment import Attachment, FileContents, attachment_object
-from postroom.message.delivery import Intent, Priority, Status
+from postroom.message.delivery import Intent, Status
+from postroom.overview.counts import ConsoleDeliveries
 from postroom.overview.story import DeliveryFile
 from postroom.overview.timeline import timeline
 from postroom.overview.why import why
@@ -34,22 +35,6 @@ from postroom.people.names.resolve import Concerned
 
 _PAGE_SIZE: Final = 50
 _FILTERS: Final = ("q", "status", "channel", "origin", "intent", "since", "until")
-
-
-class DeliveryReader(Protocol):
-    @property
-    def channels(self) -> Sequence[str]: ...
-
-    @property
-    def attempts_by_priority(self) -> Mapping[Priority, int]: ...
-
-    async def find(self, query: DeliveryQuery, words: str | None, places: Sequence[str] = ()) -> FoundDeliveries:
-        """Also what went to one of the places, whatever its words."""
-        ...
-
-    async def identified(self, identifier: str) -> str | None: ...
-
-    async def file(self, delivery_id: str) -> DeliveryFile | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +50,7 @@ class _Surroundings:
 
 
 def deliveries_section(
-    reader: DeliveryReader, tools: Tools, files: FileContents, concerned: Concerned
+    reader: ConsoleDeliveries, tools: Tools, files: FileContents, concerned: Concerned
 ) -> ConsoleSection:
     async def show_list(visit: Visit) -> Response:
         wanted = {name: visit.query.get(name, "").strip() for name in _FILTERS}
@@ -134,7 +119,7 @@ def deliveries_section(
     )
 
 
-async def _file(reader: DeliveryReader, visit: Visit) -> DeliveryFile:
+async def _file(reader: ConsoleDeliveries, visit: Visit) -> DeliveryFile:
     identifier = visit.path["id"]
     file = await reader.file(identifier.lower()) if is_uuid(identifier) else None
     if file is None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 from postroom.delivery.model import Claim, NewDelivery, Sent
-from postroom.delivery.seams import AddressBook, Ledger, SentRecord
+from postroom.delivery.seams import AddressBook, Ledger
 from postroom.kernel.running.loop import beside_if_long
 from postroom.kernel.values.errors import FieldError, TargetUnavailable, ValidationError
 from postroom.kernel.values.fields import text_problem
@@ -138,9 +138,13 @@ def _by_form(recipient: str | None, channels: Mapping[str, Channel]) -> list[str
 # -- What a revision takes the place of: one of our own deliveries, and where it went ---
 
 
-async def resolve_revision(outgoing: Outgoing, delivery_id: DeliveryId, record: SentRecord, ledger: Ledger) -> Sent:
+SentOf: TypeAlias = Callable[[DeliveryId, DeliveryId | None], Awaitable[Sent | None]]
+"""With what revisions have made of it, all but the second one that is named; None of what has not arrived."""
+
+
+async def resolve_revision(outgoing: Outgoing, delivery_id: DeliveryId, sent_of: SentOf, ledger: Ledger) -> Sent:
     """Only of the same origin on the same channel, and only once it has arrived: until then nothing can be edited."""
-    sent = await record.sent(delivery_id)
+    sent = await sent_of(delivery_id, None)
     if sent is not None and (sent.origin_butler, sent.channel) == (outgoing.origin_butler, outgoing.channel):
         return sent
     waiting = await ledger.get(delivery_id) if sent is None else None
@@ -161,11 +165,11 @@ def revision_target(outgoing: Outgoing, sent: Sent, channel: Channel) -> tuple[T
     return Target(sent.address), sent.revision(deletes=outgoing.deletes)
 
 
-async def as_it_stands(record: SentRecord, claim: Claim) -> Claim:
+async def as_it_stands(sent_of: SentOf, claim: Claim) -> Claim:
     """Revisions that left before this one may have added messages, or taken some away."""
     if claim.revises is None:
         return claim
-    sent = await record.sent(claim.revises.delivery_id, besides=claim.replay_of or claim.id)
+    sent = await sent_of(claim.revises.delivery_id, claim.replay_of or claim.id)
     return claim if sent is None else replace(claim, revises=sent.revision(deletes=claim.revises.deletes))
 
 
@@ -189,17 +193,20 @@ def prepared(channel: Channel, message: Message) -> Sequence[Any]:
     return channel.prepare(replace(message, text=plain_words(message.text, message.format), format=Format.PLAIN))
 
 
-class Letters(Protocol):
-    async def subject(self, channel: str, address: str, message_id: str) -> str | None:
-        """Of a letter that came from this very address."""
-        ...
+SubjectOf: TypeAlias = Callable[[str, str, str], Awaitable[str | None]]
+"""Of a letter with this id that came over this channel from this very address."""
 
 
-async def titled(new: NewDelivery, channel: Channel, letters: Letters | None) -> NewDelivery:
+async def titled(new: NewDelivery, channel: Channel, subject_of: SubjectOf | None) -> NewDelivery:
     """An answer with a subject of its own keeps it; that is no part of what tells two messages apart."""
-    if letters is None or channel.capabilities.style != "letter" or new.thread is None or (new.subject or "").strip():
+    if (
+        subject_of is None
+        or channel.capabilities.style != "letter"
+        or new.thread is None
+        or (new.subject or "").strip()
+    ):
         return new
-    subject = await letters.subject(new.channel, new.address, new.thread)
+    subject = await subject_of(new.channel, new.address, new.thread)
     return replace(new, subject=subject) if subject else new
 
 
