@@ -266,8 +266,6 @@ def erase_written(connection: Connection, person_id: str, _now_us: int) -> int:
 
 # Whether anything about what people write has changed, for pages that are open.
 
-_in = inbound_messages.c
-
 
 class TalkPulse:
     def __init__(self, database: Database) -> None:
@@ -275,13 +273,13 @@ class TalkPulse:
 
     async def pulse(self) -> tuple[int, ...]:
         """The moment of the newest change, then how much there is; only what is still open is counted."""
-        return await self._database.read(pulse)
 
+        def work(connection: Connection) -> tuple[int, ...]:
+            newest = connection.execute(select(_c.received_at).order_by(_c.id.desc()).limit(1)).scalar() or 0
+            many, moved_at = connection.execute(select(func.count(), func.max(_c.changed_at)).where(OPEN)).one()
+            return (max(newest, moved_at or 0), newest, many)
 
-def pulse(connection: Connection) -> tuple[int, ...]:
-    newest = connection.execute(select(_in.received_at).order_by(_in.id.desc()).limit(1)).scalar() or 0
-    many, moved_at = connection.execute(select(func.count(), func.max(_in.changed_at)).where(OPEN)).one()
-    return (max(newest, moved_at or 0), newest, many)
+        return await self._database.read(work)
 
 
 # What keeps channels from hearing people, for as long as it does.
@@ -321,9 +319,6 @@ class StoredTroubles:
         asked = select(inbound_troubles).order_by(_rows.source)
 
         def work(connection: Connection) -> list[InboundTrouble]:
-            return [
-                InboundTrouble(channel=row.source, sentence=row.sentence, since_us=row.since)
-                for row in connection.execute(asked)
-            ]
+            return [read(InboundTrouble, row, channel=row.source) for row in connection.execute(asked)]
 
         return await self._database.read(work)

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from itertools import islice
+from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
 import structlog
-from sqlalchemy import Connection, Row, RowMapping, and_, case, delete, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from postroom.attention.model import Loaded, NoticeChanges, Wanted
 from postroom.attention.store import load, lock_person, write
@@ -23,6 +36,7 @@ from postroom.inbox.model import (
     Ending,
     GivenUp,
     HandedOver,
+    Notification,
     Preferences,
     Send,
     Terms,
@@ -155,13 +169,6 @@ def ask_to_confirm(connection: Connection, user_id: str, address: str, now_us: i
     )
 
 
-def awaits_confirmation(connection: Connection, channel: str, address: str) -> bool:
-    """Whether a message that asks this address is on its way out just now."""
-    here = and_(_TABLE.channel == channel, _TABLE.address == address)
-    asked = and_(here, _TABLE.digest.is_not(None), _TABLE.handed_over_at.is_(None))
-    return connection.execute(select(_TABLE.id).where(asked, _WANTED).limit(1)).first() is not None
-
-
 def _taken(
     connection: Connection, rows: Sequence[Row[Any]], now_us: int, lease_until_us: int
 ) -> Iterator[AskedToConfirm]:
@@ -209,7 +216,14 @@ class StoredEmails:
         self, *, now_us: int, lease_until_us: int, digest: bool, terms: Terms, mint: Mint
     ) -> Sequence[Batch]:
         def work(connection: Connection) -> list[Batch]:
-            take = _Take(connection, now_us, lease_until_us, digest, terms, mint)
+            take = _Take(
+                connection=connection,
+                now_us=now_us,
+                lease_until_us=lease_until_us,
+                digest=digest,
+                terms=terms,
+                mint=mint,
+            )
             return [*take.again(), *take.fresh()]
 
         return await self._database.write(work)
@@ -228,104 +242,81 @@ class StoredEmails:
         return await self._database.read(lambda connection: connection.execute(due).scalar())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Take:
     """One transaction: what it judges and leases is committed before any of it can leave."""
 
-    def __init__(
-        self, connection: Connection, now_us: int, lease_until_us: int, digest: bool, terms: Terms, mint: Mint
-    ) -> None:
-        self._connection = connection
-        self._now_us = now_us
-        self._lease_until_us = lease_until_us
-        self._digest = digest
-        self._terms = terms
-        self._mint = mint
-        free = or_(_EMAILS_TABLE.lease_until.is_(None), _EMAILS_TABLE.lease_until < now_us)
-        self._due = and_(_OPEN, _EMAILS_TABLE.deliver_after <= now_us, free)
+    connection: Connection
+    now_us: int
+    lease_until_us: int
+    digest: bool
+    terms: Terms
+    mint: Mint
+
+    @property
+    def due(self) -> ColumnElement[bool]:
+        free = or_(_EMAILS_TABLE.lease_until.is_(None), _EMAILS_TABLE.lease_until < self.now_us)
+        return and_(_OPEN, _EMAILS_TABLE.deliver_after <= self.now_us, free)
 
     def again(self) -> Iterator[Batch]:
         """Decided before, but never settled: as they were, only under a new fence."""
-        batched = and_(self._due, _EMAILS_TABLE.batch_id.is_not(None))
+        batched = and_(self.due, _EMAILS_TABLE.batch_id.is_not(None))
         found = select(_EMAILS_TABLE.batch_id, _EMAILS_TABLE.fence).where(batched).distinct().limit(_MOST_AT_ONCE)
-        for batch_id, fence in self._connection.execute(found).all():
+        for batch_id, fence in self.connection.execute(found).all():
             mine = and_(batched, _EMAILS_TABLE.batch_id == batch_id, _EMAILS_TABLE.fence == fence)
-            taken = update(deferred_emails).where(mine).values(fence=fence + 1, lease_until=self._lease_until_us)
-            if self._connection.execute(taken).rowcount:
-                yield self._batch(batch_id)
+            taken = update(deferred_emails).where(mine).values(fence=fence + 1, lease_until=self.lease_until_us)
+            if self.connection.execute(taken).rowcount:
+                yield _batch(self.connection, batch_id)
 
     def fresh(self) -> Iterator[Batch]:
-        waiting = and_(self._due, _EMAILS_TABLE.batch_id.is_(None))
+        waiting = and_(self.due, _EMAILS_TABLE.batch_id.is_(None))
         users = select(_EMAILS_TABLE.user_id).where(waiting).group_by(_EMAILS_TABLE.user_id).limit(_MOST_AT_ONCE)
-        for user_id in self._connection.execute(users).scalars().all():
-            if try_lock_inbox(self._connection, user_id):
+        for user_id in self.connection.execute(users).scalars().all():
+            if try_lock_inbox(self.connection, user_id):
                 yield from self._of_user(user_id, waiting)
 
-    def _of_user(self, user_id: str, waiting: Any) -> Iterator[Batch]:
-        preferences = wishes_of(self._connection, user_id)
-        found = (
-            select(notifications, _EMAILS_TABLE.id.label("email_id"), _EMAILS_TABLE.quiet)
-            .join(deferred_emails, _EMAILS_TABLE.notification_id == notifications.c.id)
-            .where(waiting, _EMAILS_TABLE.user_id == user_id)
-            .order_by(notifications.c.created_at, notifications.c.id)
-        )
-        leaving: list[tuple[RowMapping, Send]] = []
-        for row in self._connection.execute(found).mappings().all():
-            verdict = judge(notification_of(row), preferences, self._terms, self._now_us)
-            if isinstance(verdict, Send):
-                leaving.append((row, verdict))
-            else:
-                self._keep(row, verdict)
-        for batch_id, rows in self._batches(leaving):
-            self._lease(batch_id, rows)
-            yield self._batch(batch_id)
+    def _of_user(self, user_id: str, waiting: ColumnElement[bool]) -> Iterator[Batch]:
+        preferences = wishes_of(self.connection, user_id)
+        found = _with_copy(and_(waiting, _EMAILS_TABLE.user_id == user_id))
+        leaving: list[tuple[Notification, bool]] = []  # each with whether it had to wait
+        to = Send("")
+        for row in self.connection.execute(found).mappings().all():
+            one = notification_of(row)
+            match judge(one, preferences, self.terms, self.now_us):
+                case Send() as to:  # the same for all of them: it is the person's
+                    leaving.append((one, row["quiet"]))
+                case Defer(until_us):
+                    self._update([one], {"deliver_after": until_us, "quiet": True})
+                case Drop(reason):
+                    self._update([one], {"cancelled_at": self.now_us, "error_message": reason})
+        for batch_id, notes in self._batches(leaving):
+            leased = {"fence": _EMAILS_TABLE.fence + 1, "lease_until": self.lease_until_us}
+            self._update(notes, {"batch_id": batch_id, "address": to.address, "zone": to.zone, **leased})
+            yield _batch(self.connection, batch_id)
 
-    def _keep(self, row: RowMapping, verdict: Defer | Drop) -> None:
-        match verdict:
-            case Defer(until_us):
-                values: dict[str, Any] = {"deliver_after": until_us, "quiet": True}
-            case Drop(reason):
-                values = {"cancelled_at": self._now_us, "error_message": reason}
-        self._connection.execute(update(deferred_emails).where(_EMAILS_TABLE.id == row["email_id"]).values(values))
+    def _update(self, notes: Sequence[Notification], values: dict[str, Any]) -> None:
+        theirs = update(deferred_emails).where(_EMAILS_TABLE.notification_id.in_([one.id for one in notes]))
+        self.connection.execute(theirs.values(values))
 
-    def _batches(
-        self, leaving: Sequence[tuple[RowMapping, Send]]
-    ) -> Iterator[tuple[str, Sequence[tuple[RowMapping, Send]]]]:
+    def _batches(self, leaving: Sequence[tuple[Notification, bool]]) -> Iterator[tuple[str, Sequence[Notification]]]:
         """What waited leaves together; everything else by itself, under its notification's own id."""
-        waited = [pair for pair in leaving if pair[0]["quiet"]]
-        if not self._digest or len(waited) < 2:
-            yield from ((pair[0]["id"], [pair]) for pair in leaving)
-            return
-        rest = iter(waited)
-        for digest in digests([notification_of(row) for row, _ in waited]):
-            yield self._mint(self._now_us), list(islice(rest, len(digest)))
-        yield from ((pair[0]["id"], [pair]) for pair in leaving if not pair[0]["quiet"])
+        together = [one for one, waited in leaving if waited and self.digest]
+        if len(together) < 2:
+            together = []
+        for notes in digests(together) if together else ():
+            yield self.mint(self.now_us), notes
+        yield from ((one.id, [one]) for one, waited in leaving if not (waited and together))
 
-    def _lease(self, batch_id: str, rows: Sequence[tuple[RowMapping, Send]]) -> None:
-        leased = update(deferred_emails).where(_EMAILS_TABLE.id.in_([row["email_id"] for row, _ in rows]))
-        values = {"batch_id": batch_id, "address": rows[0][1].address, "zone": rows[0][1].zone}
-        self._connection.execute(
-            leased.values(**values, fence=_EMAILS_TABLE.fence + 1, lease_until=self._lease_until_us)
-        )
 
-    def _batch(self, batch_id: str) -> Batch:
-        found = (
-            select(
-                notifications, _EMAILS_TABLE.fence, _EMAILS_TABLE.attempts, _EMAILS_TABLE.address, _EMAILS_TABLE.zone
-            )
-            .join(deferred_emails, _EMAILS_TABLE.notification_id == notifications.c.id)
-            .where(_EMAILS_TABLE.batch_id == batch_id)
-            .order_by(notifications.c.created_at, notifications.c.id)
-        )
-        rows = self._connection.execute(found).mappings().all()
-        return Batch(
-            id=batch_id,
-            fence=rows[0]["fence"],
-            attempts=rows[0]["attempts"],
-            user_id=rows[0]["user_id"],
-            address=rows[0]["address"],
-            zone=rows[0]["zone"],
-            notifications=tuple(notification_of(row) for row in rows),
-        )
+def _with_copy(condition: ColumnElement[bool]) -> Select[Any]:
+    copy = (_EMAILS_TABLE.quiet, _EMAILS_TABLE.fence, _EMAILS_TABLE.attempts, _EMAILS_TABLE.address, _EMAILS_TABLE.zone)
+    joined = select(notifications, *copy).join(deferred_emails, _EMAILS_TABLE.notification_id == notifications.c.id)
+    return joined.where(condition).order_by(notifications.c.created_at, notifications.c.id)
+
+
+def _batch(connection: Connection, batch_id: str) -> Batch:
+    rows = connection.execute(_with_copy(_EMAILS_TABLE.batch_id == batch_id)).mappings().all()
+    return read(Batch, rows[0], id=batch_id, notifications=tuple(notification_of(row) for row in rows))
 
 
 def _emails_ended(ending: Ending, now_us: int) -> dict[str, Any]:
@@ -369,8 +360,11 @@ class StoredPreferences:
         return await self._database.read(lambda connection: connection.execute(found).first() is not None)
 
     async def awaits_confirmation(self, channel: str, address: str) -> bool:
-        """Whether this address is just being asked to confirm that it is somebody's own."""
-        return await self._database.read(lambda connection: awaits_confirmation(connection, channel, address))
+        """Whether a message that asks this address if it is somebody's own is on its way out just now."""
+        here = and_(_TABLE.channel == channel, _TABLE.address == address)
+        asked = and_(here, _TABLE.digest.is_not(None), _TABLE.handed_over_at.is_(None))
+        found = select(_TABLE.id).where(asked, _WANTED).limit(1)
+        return await self._database.read(lambda connection: connection.execute(found).first() is not None)
 
 
 def _change_both(connection: Connection, user_id: str, wanted: Wanted, edit: PolicyEdit, now_us: int) -> Preferences:
