@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from postroom.attention.commands import attention_desk, moment_words
+from postroom.attention.commands import moment_words, reader_zone
 from postroom.kernel.running.terminal import Home, Json, complain, say, say_json
 from postroom.kernel.values.errors import InternalError, SettingsError
 from postroom.kernel.values.ids import is_uuid
@@ -141,7 +141,7 @@ def _summary(action: dict[str, Any]) -> str:
 
 
 def _zone(home: str | None) -> str:
-    return attention_desk(from_process({"home": home})[0], home).zone()
+    return reader_zone(from_process({"home": home})[0], home)
 
 
 def _show(action: dict[str, Any], zone: str, say: Callable[[str], None] = say) -> None:

@@ -1,408 +1,666 @@
-"""What callers do about notices and the wishes of people, and the MCP tools that agents and people have for it."""
+"""What callers do about notices, and what people want of theirs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from mcp.server.mcpserver import Context, MCPServer
-from mcp_types import ToolAnnotations
-from pydantic import SkipValidation, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 
-from postroom.attention.attention import Attention
-from postroom.attention.model import Policy
-from postroom.attention.reading import NoticeView
-from postroom.attention.rules.policy import LONGEST_ABSENCE, Absence, absence_mapping, parse_absence, parse_policy
-from postroom.attention.wire import (
-    MINUTE,
-    comparison_document,
-    figures_document,
-    given_only,
-    notice_document,
-    policy_document,
-    read_mute,
-    read_snooze,
-    read_unmute,
-    whole_notice_document,
+from postroom.attention.model import DAYS, Decision, Policy, Preset, policy_mapping
+from postroom.attention.rules.policy import Absence, Rules, absence_mapping
+from postroom.kernel.acts.declaration import (
+    CHANGES,
+    EVERYONE,
+    PEOPLE,
+    Act,
+    Answer,
+    Call,
+    Command,
+    Complain,
+    Kind,
+    Option,
+    Route,
+    Shape,
+    Tool,
+    act,
+    said,
 )
-from postroom.kernel.guard.http import Verifier
-from postroom.kernel.guard.tools import Rule, caller, sender_of
-from postroom.kernel.serving.json_door import answered
-from postroom.kernel.values.errors import Code, FieldError, Refused, ValidationError, failure_document
-from postroom.kernel.values.fields import Fields, text_problem
-from postroom.kernel.values.ids import seconds, to_text
-from postroom.kernel.values.principal import OWNER, Principal
-from postroom.message.channel import KnownChannels
-from postroom.message.wire import MAX_NAME_CHARACTERS
-from postroom.people.model import Person
-from postroom.questions.asked_people import in_reach, several
+from postroom.kernel.acts.reading import Moment, Name, moment_or
+from postroom.kernel.values.ids import SECOND_US, seconds, to_text
+from postroom.kernel.values.principal import OWNER
+from postroom.message.wishes import URGENCIES, Urgency
 
-Document = dict[str, Any]
-WEEK_SECONDS: Final = 7 * 86_400
-_MOST_HOPS: Final = 20
+if TYPE_CHECKING:
+    from postroom.attention.desk import AttentionDesk
+    from postroom.attention.reading import Comparison, NoticeView, PlanItem, SendView
+    from postroom.attention.rules.simulate import SimulatedRun
 
+    Desk = Call[AttentionDesk]
 
-# -- Who may do what about notices --
+MINUTE: Final = 60
+HOUR: Final = 3600
+_DAY: Final = 86_400
+WEEK_SECONDS: Final = 7 * _DAY
+LONGEST_SNOOZE: Final = 90 * _DAY
+LONGEST_MUTE: Final = 30 * _DAY
+_LONGEST_REPLAY: Final = 90 * _DAY
+UNTIL_UNMUTED: Final = "unmuted"
+_TAG: Final = "attention"
+_PERSON: Final = "A name, an alias or an id; the caller by default, of the owner any."
+_NOTICE_ID: Final = "The id that the answer of `notify` named."
+_UNTIL: Final = "RFC 3339 with an offset."
+_OWNER: Final = {"person": OWNER}
+_SENDERS: Final = frozenset(Kind) - {Kind.PROGRAM}
 
-
-@dataclass(frozen=True, slots=True)
-class WhoMay:
-    """`decides`: whose token is a person's own."""
-
-    decides: Rule
-
-    def act_for(self, caller: Principal, person: str) -> None:
-        if not self.decides(caller):
-            raise Refused(Code.POLICY_DENIED, f"{caller} may not do this: it needs a person's own token")
-        if not caller.is_owner and caller.name != person:
-            raise Refused(Code.POLICY_DENIED, f"{caller} may not do this for another person")
-
-    def see(self, caller: Principal, view: NoticeView) -> bool:
-        return self._concerns(caller, view) or view.agent == sender_of(caller)
-
-    def act_on(self, caller: Principal, view: NoticeView) -> None:
-        """What an agent sees is its own, so it hears why not."""
-        if not self._concerns(caller, view):
-            self.act_for(caller, view.person)
-
-    def withdraws_as(self, caller: Principal, view: NoticeView | None) -> str:
-        """In whose name; of a key it is always the caller's own."""
-        if view is not None and caller.is_owner:
-            return view.agent
-        if (sender := sender_of(caller)) is None:
-            raise Refused(Code.POLICY_DENIED, f"{caller} sends no messages of its own")
-        return sender
-
-    def _concerns(self, caller: Principal, view: NoticeView) -> bool:
-        people = {view.person, *(person for person, _ in view.standing.reached)}
-        return self.decides(caller) and (caller.is_owner or caller.name in people)
+NoticeId = Annotated[str, Field(min_length=1, max_length=64)]
+PersonName = Annotated[str, Field(min_length=1, max_length=128)]
+MutedUntil = Annotated[str, Field(max_length=64), AfterValidator(moment_or(UNTIL_UNMUTED))]
 
 
-def _no_such_notice() -> Refused:
-    return Refused(Code.NOT_FOUND, "there is no such notice")
+# -- Answers --
 
 
-# -- A person's policy or absence as it was sent, with the people it names looked up --
+class NoticeBody(Shape):
+    notice_id: str
+    person: str
+    agent: str
+    channel: str
+    message: str
+    state: str
+    cell: str
+    urgency: str
+    asked_urgency: str
+    category: str | None
+    thread: str | None
+    supersedes: str | None
+    needs_ack: bool
+    created_at: str
+    expires_at: str | None
+    until: str | None
+    reasons: list[str]
 
 
-class PeopleByName(Protocol):
-    async def called(self, who: str) -> Sequence[Person]:
-        """By id, or exactly by name or alias; `owner` is the owner."""
-        ...
+class SendBody(Shape):
+    kind: str
+    at: str
+    person: str
+    channel: str
+    outcome: str | None
+    delivery_id: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyBodies:
-    attention: Attention
-    people: PeopleByName
-    channels: KnownChannels
-
-    async def person(self, who: str) -> str:
-        """The id of the one person who is called so; others than themselves are named by the owner alone."""
-        found = await self.people.called(who)
-        if len(found) != 1:
-            raise Refused(Code.NOT_FOUND, several(who, found) if found else "there is no such person")
-        return found[0].id
-
-    async def policy(self, caller: Principal, person: str, payload: object) -> Policy:
-        """Raises ValidationError, which names every wrong field as it was written."""
-        named = {one: await self._id(caller, one) for one in _escalation_names(payload)}
-        known = {one for one, found in named.items() if found is not None} | set(self.attention.book.rotations)
-        return parse_policy(payload, people=known, channels=self.channels, person=person)
-
-    async def absence(self, caller: Principal, person: str, payload: object, now_us: int) -> Absence | None:
-        """None: back again. Without `from` it begins now."""
-        if isinstance(payload, Mapping) and "back" in payload:
-            if not isinstance(payload["back"], bool) or (payload["back"] and len(payload) > 1):
-                raise ValidationError.of([FieldError("back", "is true and alone, or false", "not_allowed")])
-            if payload["back"]:
-                return None
-            payload = {name: value for name, value in payload.items() if name != "back"}
-        written = {"from": to_text(now_us), **payload} if isinstance(payload, Mapping) else payload
-        asked = written.get("delegate") if isinstance(written, Mapping) else None
-        found = await self._id(caller, asked) if isinstance(asked, str) and not text_problem(asked) else None
-        if isinstance(written, Mapping) and found is not None:
-            written = {**written, "delegate": found}
-        chain = await self._chain(found)
-        absence = parse_absence(written, person=person, people=chain.keys(), absences=chain)
-        if absence.end_us <= now_us:
-            raise ValidationError.of([FieldError("until", "must lie in the future", "in_the_past")])
-        if absence.end_us > now_us + seconds(LONGEST_ABSENCE):
-            raise ValidationError.of([FieldError("until", "is more than a year ahead", "out_of_range")])
-        return absence
-
-    async def _chain(self, first: str | None) -> dict[str, tuple[Absence, ...]]:
-        """When the delegates are away themselves, and theirs."""
-        chain: dict[str, tuple[Absence, ...]] = {}
-        waiting = [first] if first is not None else []
-        while waiting and len(chain) < _MOST_HOPS:
-            one = waiting.pop()
-            if one not in chain:
-                chain[one] = await self.attention.absences(one)
-                waiting += [away.delegate for away in chain[one] if away.delegate is not None]
-        return chain
-
-    async def _id(self, caller: Principal, who: str) -> str | None:
-        """None also for whom the caller does not reach: a policy tells nobody who is known here."""
-        found = await in_reach(caller, await self.people.called(who), self.people.called)
-        return found[0].id if len(found) == 1 else None
+class WholeNoticeBody(NoticeBody):
+    sends: list[SendBody]
+    decisions: list[dict[str, Any]]
 
 
-def _escalation_names(payload: object) -> list[str]:
-    steps = payload.get("escalation") if isinstance(payload, Mapping) else None
-    named = [one.get("person") for one in steps if isinstance(one, Mapping)] if isinstance(steps, list) else []
-    return [one for one in named if isinstance(one, str)]
+class NoticeAnswer(Shape):
+    ok: bool = True
+    notice: NoticeBody
 
 
-# -- The acts: who may, what they asked, and the answer, the same for every door --
+class WholeNoticeAnswer(Shape):
+    ok: bool = True
+    notice: WholeNoticeBody
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttentionActs:
-    attention: Attention
-    bodies: PolicyBodies
-    may: WhoMay
+class NoticesAnswer(Shape):
+    ok: bool = True
+    notices: list[NoticeBody]
+
+
+class NoticePage(Shape):
+    ok: bool = True
+    notices: list[NoticeBody]
+    next_cursor: str | None
+
+
+class PlanItemBody(Shape):
+    at: str
+    what: str
+    where: str | None
+    why: list[str]
+    unless: str | None
+
+
+class PlanAnswer(Shape):
+    plan: list[PlanItemBody]
+
+
+class PersonPlanItemBody(PlanItemBody):
+    notice_id: str
+
+
+class PersonPlanAnswer(Shape):
+    plan: list[PersonPlanItemBody]
+
+
+class PolicyAnswer(Shape):
+    ok: bool = True
+    person_id: str
+    policy: dict[str, Any] | None
+    hash: str
+    rules: dict[str, Any]
+    away: list[dict[str, Any]]
+
+
+class PreviewAnswer(Shape):
+    ok: bool = True
+    difference: list[str]
+    before: dict[str, int]
+    after: dict[str, int]
+
+
+class FiguresAnswer(Shape):
+    ok: bool = True
+    person_id: str
+    accepted: int
+    cells: dict[str, int]
+    states: dict[str, int]
+    by_agent: dict[str, int]
+    unaccounted: list[str]
+
+
+class MutedAnswer(Shape):
+    ok: bool = True
+    person_id: str
+    muted: dict[str, str | None]
+    until: str | None
+
+
+class UnmutedAnswer(Shape):
+    ok: bool = True
+    person_id: str
+    unmuted: dict[str, str | None]
+
+
+class AwayAnswer(Shape):
+    ok: bool = True
+    person_id: str
+    away: dict[str, Any] | None
+
+
+def notice_body(view: NoticeView) -> NoticeBody:
+    return NoticeBody(**_notice(view))
+
+
+def whole_notice_body(view: NoticeView) -> WholeNoticeBody:
+    """With what it was sent as, and every decision about it in order."""
+    sends, decisions = [_send(one) for one in view.sends], [_decision(one) for one in view.decisions]
+    return WholeNoticeBody(**_notice(view), sends=sends, decisions=decisions)
+
+
+def _notice(view: NoticeView) -> dict[str, Any]:
+    notice = view.standing.notice
+    return {
+        "notice_id": view.id,
+        "person": view.person,
+        "agent": view.agent,
+        "channel": view.channel,
+        "message": view.text,
+        "state": str(view.state),
+        "cell": view.cell,
+        "urgency": str(view.urgency),
+        "asked_urgency": str(notice.urgency),
+        "category": notice.category,
+        "thread": notice.thread,
+        "supersedes": notice.key,
+        "needs_ack": view.standing.asks,
+        "created_at": to_text(view.created_us),
+        "expires_at": _moment(notice.expires_us),
+        "until": _moment(view.until_us),
+        "reasons": list(dict.fromkeys(str(one.reason) for one in view.reasons)),
+    }
+
+
+def _send(one: SendView) -> SendBody:
+    send, outcome = one.send, one.send.outcome
+    return SendBody(
+        kind=str(send.kind),
+        at=to_text(send.at_us),
+        person=send.person,
+        channel=send.channel,
+        outcome=str(outcome) if outcome is not None else None,
+        delivery_id=one.delivery_id,
+    )
+
+
+def _decision(one: Decision) -> dict[str, Any]:
+    return {
+        "at": to_text(one.at_us),
+        "decision": str(one.kind),
+        "until": _moment(one.until_us),
+        "reasons": [{"reason": str(why.reason), "until": _moment(why.until_us)} for why in one.reasons],
+        "policy_hash": one.policy_hash,
+    }
+
+
+def _planned(one: PlanItem) -> dict[str, Any]:
+    why = [str(each.reason) for each in one.why]
+    return {"at": to_text(one.at_us), "what": str(one.what), "where": one.where, "why": why, "unless": one.unless}
+
+
+def _moment(us: int | None) -> str | None:
+    return None if us is None else to_text(us)
+
+
+# -- One notice: look at it, see what will happen to it, acknowledge, snooze or withdraw it --
+
+
+@act(by=EVERYONE, route=Route("GET /v1/notices", _TAG))
+class ListNotices(Act[NoticePage]):
+    """A person's notices, newest first"""
+
+    person: PersonName | None = said("The caller by default; of the owner any.")
+    cell: Annotated[str, Field(max_length=32)] | None = said("held, in_a_digest, sent, waiting or not_sent.")
+    cursor: Annotated[str, Field(max_length=64)] | None = said("`next_cursor` of the page before.")
+    limit: Annotated[int, Field(ge=1, le=100)] = 50
+
+    async def do(self, call: Desk) -> NoticePage:
+        person = await call.work.person(call.caller, self.person)
+        found = await call.work.attention.notices(person, self.cell, self.limit, self.cursor)
+        following = found[-1].id if len(found) == self.limit else None
+        return NoticePage(notices=[notice_body(one) for one in found], next_cursor=following)
+
+
+@act(by=EVERYONE, route=Route("GET /v1/notices/{notice_id}", _TAG))
+class GetNotice(Act[WholeNoticeAnswer]):
+    """One notice, with every decision about it; of an agent its own"""
+
+    notice_id: NoticeId
+
+    async def do(self, call: Desk) -> WholeNoticeAnswer:
+        return WholeNoticeAnswer(notice=whole_notice_body(await call.work.seen(call.caller, self.notice_id)))
+
+
+@act(by=EVERYONE, route=Route("GET /v1/notices/{notice_id}/plan", _TAG))
+class PlanNotice(Act[PlanAnswer]):
+    """What will happen to a notice if no one does anything"""
+
+    notice_id: NoticeId
+
+    async def do(self, call: Desk) -> PlanAnswer:
+        await call.work.seen(call.caller, self.notice_id)
+        found = await call.work.attention.plan(self.notice_id)
+        return PlanAnswer(plan=[PlanItemBody(**_planned(one)) for one in found])
+
+
+@act(
+    by=EVERYONE,
+    tool=Tool("ack", CHANGES, by=PEOPLE),
+    route=Route("POST /v1/notices/{notice_id}/ack", _TAG, operation="acknowledgeNotice"),
+    command=Command("attention ack", ("notice_id",), {"notice_id": Option(metavar="NOTICE")}),
+)
+class AckNotice(Act[NoticeAnswer]):
+    """Say that you have seen a notice, as the person it is for; nothing more is sent of it, and twice is fine"""
+
+    notice_id: NoticeId = said(_NOTICE_ID, ...)
+
+    async def do(self, call: Desk) -> NoticeAnswer:
+        view = await call.work.theirs(call.caller, self.notice_id)
+        return NoticeAnswer(notice=notice_body(await call.work.attention.ack(view.id, by=_by(call))))
+
+
+@act(
+    by=EVERYONE,
+    tool=Tool("snooze", CHANGES, by=PEOPLE),
+    route=Route("POST /v1/notices/{notice_id}/snooze", _TAG),
+    command=Command("attention snooze", ("notice_id",), {"notice_id": Option(metavar="NOTICE")}),
+)
+class SnoozeNotice(Act[NoticeAnswer]):
+    """Show a notice later, as the person it is for: `until`, or after `for_seconds`; an hour by default"""
+
+    notice_id: NoticeId = said(_NOTICE_ID, ...)
+    until: Moment | None = said(_UNTIL)
+    for_seconds: Annotated[int, Field(ge=MINUTE, le=LONGEST_SNOOZE)] | None = said("Instead of until; an hour")
+
+    def check(self, complain: Complain) -> None:
+        _either(self.until, self.for_seconds, complain)
+
+    async def do(self, call: Desk) -> NoticeAnswer:
+        until_us = call.work.end(self.until, self.for_seconds or HOUR, LONGEST_SNOOZE, MINUTE)
+        view = await call.work.theirs(call.caller, self.notice_id)
+        return NoticeAnswer(notice=notice_body(await call.work.attention.snooze(view.id, until_us, by=_by(call))))
+
+
+@act(by=EVERYONE, route=Route("POST /v1/notices/{notice_id}/withdraw", _TAG))
+class WithdrawNotice(Act[NoticeAnswer]):
+    """Take a notice of your own back; one that has left is recalled where the channel can"""
+
+    notice_id: NoticeId
+
+    async def do(self, call: Desk) -> NoticeAnswer:
+        (withdrawn,) = await call.work.withdraw(call.caller, self.notice_id, None)
+        return NoticeAnswer(notice=notice_body(withdrawn))
+
+
+@act(by=EVERYONE, route=Route("POST /v1/notices/withdraw", _TAG))
+class WithdrawNotices(Act[NoticesAnswer]):
+    """Take back all that you sent with `supersedes` = `key`, also what has not come yet"""
+
+    key: Name
+
+    async def do(self, call: Desk) -> NoticesAnswer:
+        return NoticesAnswer(
+            notices=[notice_body(one) for one in await call.work.withdraw(call.caller, None, self.key)]
+        )
+
+
+@act(
+    by=EVERYONE,
+    tool=Tool("withdraw", CHANGES, by=_SENDERS),
+)
+class Withdraw(Act[NoticesAnswer]):
+    """
+    Take back a message of your own that is no longer true: by its `notice_id`, or all that you sent with
+    `supersedes` = `key`. What was not shown yet never is; what was shown is corrected where the channel can.
+    """
+
+    notice_id: NoticeId | None = said(_NOTICE_ID)
+    key: Name | None = said("All that you sent with this `supersedes`.")
+
+    def check(self, complain: Complain) -> None:
+        if (self.notice_id is None) == (self.key is None):
+            complain("notice_id", "either this or a key is needed", "required")
+
+    async def do(self, call: Desk) -> NoticesAnswer:
+        found = await call.work.withdraw(call.caller, self.notice_id, self.key)
+        return NoticesAnswer(notices=[notice_body(one) for one in found])
+
+
+def _by(call: Desk) -> str:
+    return OWNER if call.caller.is_owner else call.caller.name
+
+
+def _either(until: str | None, for_seconds: int | None, complain: Complain) -> None:
+    if until is not None and for_seconds is not None:
+        complain("until", "either this or for_seconds", "not_allowed")
+
+
+# -- One person: policy, mute, away, and what became of their notices --
+
+_TEXT: Final = {"type": "string"}
+_URGENCY: Final = {"type": "string", "enum": [str(one) for one in URGENCIES]}
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_CLOCK: Final = {"type": "string", "examples": ["07:00"]}
+
+
+def _object(required: tuple[str, ...] = (), /, **properties: Any) -> dict[str, Any]:
+    needed = {"required": list(required)} if required else {}
+    return {"type": "object", "additionalProperties": False, **needed, "properties": properties}
+
+
+def _list(item: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": item}
+
+
+def _by_name(item: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": item}
+
+
+_DAYS: Final = _list({"type": "string", "enum": list(DAYS)})
+_WINDOW: Final = _object(("from", "until"), **{"days": _DAYS, "from": _CLOCK, "until": _CLOCK})
+_STEP: Final = _object(("after_seconds",), id=_TEXT, after_seconds=_COUNT, channel=_TEXT, person=_TEXT)
+_AGENT: Final = _object(ceiling=_URGENCY, critical={"type": "boolean"})
+
+
+class _OfPerson(Act[Answer]):
+    """Of the owner any person; of another person themselves."""
+
+    person: PersonName = said("`owner` is the owner.", ...)
+
+
+class _WithPolicy(_OfPerson[Answer]):
+    """A policy as it is written: what it may hold, the rules of policies judge, here as in a file."""
+
+    preset: Annotated[Any, WithJsonSchema({"type": "string", "enum": [str(one) for one in Preset]})] = None
+    zone: Annotated[Any, WithJsonSchema({**_TEXT, "examples": ["Europe/Vienna"]})] = None
+    quiet_hours: Annotated[Any, WithJsonSchema(_list(_WINDOW))] = None
+    let_pass: Annotated[Any, WithJsonSchema(_list(_URGENCY))] = None
+    slots: Annotated[Any, WithJsonSchema(_list(_CLOCK))] = None
+    collect: Annotated[Any, WithJsonSchema(_object(("window_seconds",), window_seconds=_COUNT, most=_COUNT))] = None
+    budget: Annotated[Any, WithJsonSchema(_object(per_hour=_COUNT, per_day=_COUNT))] = None
+    ceiling: Annotated[Any, WithJsonSchema(_URGENCY)] = None
+    agents: Annotated[Any, WithJsonSchema(_by_name(_AGENT))] = None
+    categories: Annotated[Any, WithJsonSchema(_by_name(_object(ceiling=_URGENCY)))] = None
+    escalation: Annotated[Any, WithJsonSchema(_list(_STEP))] = None
+    fallback: Annotated[Any, WithJsonSchema(_list(_TEXT))] = None
+    repeat_seconds: Annotated[Any, WithJsonSchema(_list(_COUNT))] = None
+    duplicate_seconds: Annotated[Any, WithJsonSchema(_COUNT)] = None
+    expires_seconds: Annotated[Any, WithJsonSchema(_COUNT)] = None
+    mandatory: Annotated[Any, WithJsonSchema(_list(_TEXT))] = None
+
+    def written(self) -> dict[str, Any]:
+        return self.model_dump(include=set(_WithPolicy.model_fields) - {"person"}, exclude_unset=True)
+
+
+@act(by=EVERYONE, route=Route("GET /v1/people/{person}/attention", _TAG))
+class GetAttention(_OfPerson[PolicyAnswer]):
+    """A person's own policy, and what counts for them with the household's"""
+
+    async def do(self, call: Desk) -> PolicyAnswer:
+        return await _policy_answer(call, await call.work.person(call.caller, self.person))
+
+
+@act(by=EVERYONE, route=Route("PUT /v1/people/{person}/attention", _TAG))
+class SetAttention(_WithPolicy[PolicyAnswer]):
+    """Set a person's policy; what is held is judged anew at once"""
+
+    async def do(self, call: Desk) -> PolicyAnswer:
+        person = await call.work.person(call.caller, self.person)
+        await call.work.attention.set_policy(person, await call.work.policy(call.caller, person, self.written()))
+        return await _policy_answer(call, person)
+
+
+@act(by=EVERYONE, route=Route("DELETE /v1/people/{person}/attention", _TAG))
+class DeleteAttention(_OfPerson[PolicyAnswer]):
+    """Take a person's own policy away: the household's alone counts"""
+
+    async def do(self, call: Desk) -> PolicyAnswer:
+        person = await call.work.person(call.caller, self.person)
+        await call.work.attention.set_policy(person, None)
+        return await _policy_answer(call, person)
+
+
+@act(by=EVERYONE, route=Route("POST /v1/people/{person}/attention/preview", _TAG, in_query=("replay_seconds",)))
+class PreviewAttention(_WithPolicy[PreviewAnswer]):
+    """What this policy would have changed, over the notices that came; changes nothing"""
+
+    replay_seconds: Annotated[int, Field(ge=1, le=_LONGEST_REPLAY)] = said(
+        "How far back; a week by default.", WEEK_SECONDS
+    )
+
+    async def do(self, call: Desk) -> PreviewAnswer:
+        person = await call.work.person(call.caller, self.person)
+        policy = await call.work.policy(call.caller, person, self.written())
+        made = await call.work.attention.simulate(person, policy, call.work.now_us - seconds(self.replay_seconds))
+        return _comparison(made)
+
+
+@act(by=EVERYONE, route=Route("GET /v1/people/{person}/attention/figures", _TAG))
+class CountNotices(_OfPerson[FiguresAnswer]):
+    """How many notices came and where each of them is"""
+
+    async def do(self, call: Desk) -> FiguresAnswer:
+        person = await call.work.person(call.caller, self.person)
+        figures = await call.work.attention.figures(person)
+        return FiguresAnswer(
+            person_id=person,
+            accepted=figures.accepted,
+            cells=dict(figures.cells),
+            states=dict(figures.states),
+            by_agent=dict(figures.by_agent),
+            unaccounted=list(figures.unaccounted),
+        )
+
+
+@act(by=EVERYONE, route=Route("GET /v1/people/{person}/attention/plan", _TAG))
+class PlanPerson(_OfPerson[PersonPlanAnswer]):
+    """What will happen to a person's notices if no one does anything"""
+
+    async def do(self, call: Desk) -> PersonPlanAnswer:
+        found = await call.work.attention.person_plan(await call.work.person(call.caller, self.person))
+        return PersonPlanAnswer(plan=[PersonPlanItemBody(notice_id=one.notice, **_planned(one)) for one in found])
+
+
+class _Silence(Act[Answer]):
+    """Of what: one of three."""
+
+    person: PersonName | None = said(_PERSON)
+    agent: Name | None = said("A butler's or a program's name.")
+    thread: Name | None = None
+    category: Name | None = None
 
     @property
-    def _now_us(self) -> int:
-        return self.attention.book.clock.now_us()
+    def what(self) -> dict[str, str | None]:
+        return {"agent": self.agent, "thread": self.thread, "category": self.category}
 
-    async def notice(self, caller: Principal, notice_id: str) -> Document:
-        return whole_notice_document(await self._seen(caller, notice_id))
-
-    async def notice_plan(self, caller: Principal, notice_id: str) -> list[Document]:
-        await self._seen(caller, notice_id)
-        return [one.mapping() for one in await self.attention.plan(notice_id)]
-
-    async def ack(self, caller: Principal, notice_id: str) -> Document:
-        view = await self._theirs(caller, notice_id)
-        return notice_document(await self.attention.ack(view.id, by=_by(caller)))
-
-    async def snooze(self, caller: Principal, notice_id: str, payload: object) -> Document:
-        until_us = read_snooze(payload, self._now_us)
-        view = await self._theirs(caller, notice_id)
-        return notice_document(await self.attention.snooze(view.id, until_us, by=_by(caller)))
-
-    async def withdraw(self, caller: Principal, notice_id: str) -> Document:
-        view = await self._seen(caller, notice_id)
-        agent = self.may.withdraws_as(caller, view)
-        (withdrawn,) = await self.attention.withdraw(agent, notice_id=notice_id)
-        return notice_document(withdrawn)
-
-    async def withdraw_key(self, caller: Principal, key: str) -> list[Document]:
-        """All that the caller sent under this key; what has not come yet is withdrawn when it does."""
-        agent = self.may.withdraws_as(caller, None)
-        return [notice_document(one) for one in await self.attention.withdraw(agent, key=key)]
-
-    async def notices(
-        self, caller: Principal, who: str | None, *, cell: str | None, limit: int, before: str | None
-    ) -> list[Document]:
-        person = await self.person(caller, who)
-        found = await self.attention.notices(person, cell, limit, before)
-        return [notice_document(one) for one in found]
-
-    async def mute(self, caller: Principal, who: str | None, payload: object) -> Document:
-        asked = read_mute(payload, self._now_us)
-        person = await self.person(caller, who)
-        await self.attention.mute(person, **asked.what, until_us=asked.until_us)
-        until = to_text(asked.until_us) if asked.until_us is not None else None
-        return {"person_id": person, "muted": asked.what, "until": until}
-
-    async def unmute(self, caller: Principal, who: str | None, payload: object) -> Document:
-        what = read_unmute(payload)
-        person = await self.person(caller, who)
-        await self.attention.unmute(person, **what)
-        return {"person_id": person, "unmuted": what}
-
-    async def away(self, caller: Principal, who: str | None, payload: object) -> Document:
-        person = await self.person(caller, who)
-        absence = await self.bodies.absence(caller, person, payload, self._now_us)
-        await self.attention.away(person, absence)
-        return {"person_id": person, "away": absence_mapping(absence) if absence is not None else None}
-
-    async def policy(self, caller: Principal, who: str | None) -> Document:
-        return await self._policy(await self.person(caller, who))
-
-    async def set_policy(self, caller: Principal, who: str | None, payload: object) -> Document:
-        """None takes the person's own away."""
-        person = await self.person(caller, who)
-        policy = await self.bodies.policy(caller, person, payload) if payload is not None else None
-        await self.attention.set_policy(person, policy)
-        return await self._policy(person)
-
-    async def person_plan(self, caller: Principal, who: str | None) -> list[Document]:
-        person = await self.person(caller, who)
-        return [{"notice_id": one.notice, **one.mapping()} for one in await self.attention.person_plan(person)]
-
-    async def preview(
-        self, caller: Principal, who: str | None, payload: object, replay_seconds: int = WEEK_SECONDS
-    ) -> Document:
-        person = await self.person(caller, who)
-        policy = await self.bodies.policy(caller, person, payload) if payload is not None else None
-        since_us = self._now_us - seconds(replay_seconds)
-        return comparison_document(await self.attention.simulate(person, policy, since_us))
-
-    async def figures(self, caller: Principal, who: str | None) -> Document:
-        person = await self.person(caller, who)
-        return {"person_id": person, **figures_document(await self.attention.figures(person))}
-
-    async def person(self, caller: Principal, who: str | None) -> str:
-        """Of the owner any person; of another person themselves, whom they need not name."""
-        if caller.is_owner:
-            return await self.bodies.person(who or OWNER)
-        self.may.act_for(caller, who or caller.name)
-        return await self.bodies.person(caller.name)
-
-    async def _policy(self, person: str) -> Document:
-        policy, digest = await self.attention.policy(person)
-        rules, absences = await self.attention.rules(person), await self.attention.absences(person)
-        return {"person_id": person, **policy_document(policy, digest, rules, absences)}
-
-    async def _seen(self, caller: Principal, notice_id: str) -> NoticeView:
-        view = await self.attention.notice(notice_id)
-        if view is None or not self.may.see(caller, view):
-            raise _no_such_notice()
-        return view
-
-    async def _theirs(self, caller: Principal, notice_id: str) -> NoticeView:
-        view = await self._seen(caller, notice_id)
-        self.may.act_on(caller, view)
-        return view
+    def check(self, complain: Complain) -> None:
+        if not any(self.what.values()):
+            complain("agent", "one of agent, thread and category is needed", "required")
 
 
-def _by(caller: Principal) -> str:
-    return OWNER if caller.is_owner else caller.name
-
-
-# -- MCP tools: for whom, the token says --
-
-PERSONS_TOOLS: Final = ("ack", "snooze", "mute", "away")  # in a person's name
-AGENTS_TOOLS: Final = ("withdraw",)
-_CHANGES: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+@act(
+    by=EVERYONE,
+    tool=Tool("mute", CHANGES, by=PEOPLE),
+    route=Route("POST /v1/people/{person}/mute", _TAG, absent=_OWNER),
+    command=Command("attention mute", ("agent",)),
 )
-_ACK: Final = "Say that the person has seen a notice. Only with the person's own token; an agent's is refused."
-SNOOZE: Final = (
-    "Show a notice later: `until`, or after `for_seconds`; an hour by default. Only with the person's own token."
+class Mute(_Silence[MutedAnswer]):
+    """
+    Show nothing of an `agent`, a `thread` or a `category` for a while: `until`, or for `for_seconds`; an hour by
+    default
+    """
+
+    until: MutedUntil | None = said("RFC 3339 with an offset; of an agent also `unmuted`.")
+    for_seconds: Annotated[int, Field(ge=MINUTE, le=LONGEST_MUTE)] | None = said("Instead of until; an hour")
+
+    def check(self, complain: Complain) -> None:
+        super().check(complain)
+        _either(self.until, self.for_seconds, complain)
+        if self.until == UNTIL_UNMUTED and self.agent is None:
+            complain("until", "only an agent can be muted until it is unmuted", "not_allowed")
+
+    async def do(self, call: Desk) -> MutedAnswer:
+        until_us = None
+        if self.until != UNTIL_UNMUTED:
+            until_us = call.work.end(self.until, self.for_seconds or HOUR, LONGEST_MUTE)
+        person = await call.work.person(call.caller, self.person)
+        await call.work.attention.mute(person, **self.what, until_us=until_us)
+        return MutedAnswer(person_id=person, muted=self.what, until=_moment(until_us))
+
+
+@act(by=EVERYONE, route=Route("POST /v1/people/{person}/unmute", _TAG, absent=_OWNER))
+class Unmute(_Silence[UnmutedAnswer]):
+    """Let an agent, a thread or a category speak again"""
+
+    async def do(self, call: Desk) -> UnmutedAnswer:
+        person = await call.work.person(call.caller, self.person)
+        await call.work.attention.unmute(person, **self.what)
+        return UnmutedAnswer(person_id=person, unmuted=self.what)
+
+
+@act(
+    by=EVERYONE,
+    tool=Tool("away", CHANGES, by=PEOPLE),
+    route=Route("POST /v1/people/{person}/away", _TAG, absent=_OWNER),
+    command=Command("attention away", ("person",), without=("start", "let_pass", "categories")),
 )
-_MUTE: Final = (
-    "Show nothing of an `agent`, a `thread` or a `category`: `until`, or for `for_seconds`; an hour by default. "
-    "Only with the person's own token."
+class Away(Act[AwayAnswer]):
+    """Be away: notices wait `until` then, or go to the person who stands in; `back` ends it"""
+
+    person: PersonName | None = said(_PERSON)
+    start: Moment | None = said("RFC 3339 with an offset; now by default.", alias="from")
+    until: Moment | None = said(_UNTIL)
+    for_seconds: Annotated[int, Field(ge=MINUTE)] | None = said("Instead of until.")
+    delegate: Name | None = said("Who stands in; without one everything waits.")
+    let_pass: list[Urgency] | None = said("How urgent a notice is that is shown all the same.")
+    categories: list[Name] | None = said("What the delegate may see; everything by default.")
+    back: bool | None = said("Alone: no longer away.")
+
+    def check(self, complain: Complain) -> None:
+        _either(self.until, self.for_seconds, complain)
+        others = (self.start, self.until, self.for_seconds, self.delegate, self.let_pass, self.categories)
+        if self.back and any(one is not None for one in others):
+            complain("back", "is true and alone, or false", "not_allowed")
+        elif not self.back and self.until is None and self.for_seconds is None:
+            complain("until", "is required", "required")
+
+    async def do(self, call: Desk) -> AwayAnswer:
+        person = await call.work.person(call.caller, self.person)
+        absence = None if self.back else await self._absence(call, person)
+        await call.work.attention.away(person, absence)
+        return AwayAnswer(person_id=person, away=None if absence is None else absence_mapping(absence))
+
+    async def _absence(self, call: Desk, person: str) -> Absence:
+        written = self.model_dump(
+            mode="json", by_alias=True, exclude={"person", "for_seconds", "back"}, exclude_none=True
+        )
+        if self.for_seconds is not None:
+            written["until"] = to_text(call.work.now_us + seconds(self.for_seconds))
+        return await call.work.absence(call.caller, person, written)
+
+
+async def _policy_answer(call: Desk, person: str) -> PolicyAnswer:
+    """`policy`: the person's own, null when there is none; `rules`: what counts, the household's policy in it."""
+    attention = call.work.attention
+    policy, digest = await attention.policy(person)
+    return PolicyAnswer(
+        person_id=person,
+        policy=policy_mapping(policy) if policy is not None else None,
+        hash=digest,
+        rules=policy_mapping(_as_policy(await attention.rules(person))),
+        away=[absence_mapping(one) for one in await attention.absences(person)],
+    )
+
+
+def _as_policy(rules: Rules) -> Policy:
+    return Policy(
+        zone=rules.zone,
+        quiet_hours=rules.quiet_hours,
+        let_pass=rules.let_pass,
+        slots=rules.slots,
+        collect=rules.collect,
+        budget=rules.budget,
+        ceiling=rules.ceiling,
+        agents=tuple(rules.agents.items()),
+        categories=tuple(rules.categories.items()),
+        escalation=rules.escalation,
+        fallback=rules.fallback,
+        repeat_seconds=rules.repeat_seconds,
+        duplicate_seconds=rules.duplicate_us // SECOND_US,
+        expires_seconds=None if rules.expires_us is None else rules.expires_us // SECOND_US,
+        mandatory=rules.mandatory,
+    )
+
+
+def _comparison(made: Comparison) -> PreviewAnswer:
+    """`difference` in words; `before` and `after` how often each was decided."""
+    return PreviewAnswer(difference=list(made.words), before=_counted(made.before), after=_counted(made.after))
+
+
+def _counted(run: SimulatedRun) -> dict[str, int]:
+    kinds = [str(one.kind) for one in run.decisions]
+    return {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+
+
+ACTS: Final = (
+    ListNotices,
+    WithdrawNotices,
+    GetNotice,
+    PlanNotice,
+    AckNotice,
+    SnoozeNotice,
+    WithdrawNotice,
+    Withdraw,
+    GetAttention,
+    SetAttention,
+    DeleteAttention,
+    PreviewAttention,
+    CountNotices,
+    PlanPerson,
+    Mute,
+    Unmute,
+    Away,
 )
-_AWAY: Final = (
-    "The person is away `until` then: notices wait, or go to the `delegate`. `back` ends it. "
-    "Only with the person's own token."
-)
-_WITHDRAW: Final = (
-    "Take back a message of your own that is no longer true: by its `notice_id`, or all that you sent with "
-    "`supersedes` = `key`. What was not shown yet never is; what was shown is corrected where the channel can."
-)
-# Not validated by the framework, so that a wrong type gets our answer and not its.
-Text = Annotated[str, SkipValidation, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})]
-Until = Annotated[
-    str,
-    SkipValidation,
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}], "description": "RFC 3339 with an offset"}),
-]
-Seconds = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "integer", "minimum": MINUTE}, {"type": "null"}]})]
-Back = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "boolean"}, {"type": "null"}]})]
-Names = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]})]
-Whose = Annotated[
-    str,
-    SkipValidation,
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}], "description": "the caller by default"}),
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttentionToolParts:
-    """`verifier` knows the tokens of those who come to this server."""
-
-    acts: AttentionActs
-    verifier: Verifier
-
-    def who(self, context: Context[Any, Any]) -> Principal:
-        return caller(context, self.verifier)
-
-
-def add_attention_tools(server: MCPServer[Any], parts: AttentionToolParts) -> None:
-    _add_notice_tools(server, parts)
-    _add_person_tools(server, parts)
-    _add_withdraw(server, parts)
-
-
-def _add_notice_tools(server: MCPServer[Any], parts: AttentionToolParts) -> None:
-    @answered(failure_document)
-    async def ack(context: Context[Any, Any], notice_id: Text = "") -> dict[str, Any]:
-        return _done(notice=await parts.acts.ack(parts.who(context), _needed("notice_id", notice_id)))
-
-    @answered(failure_document)
-    async def snooze(
-        context: Context[Any, Any], notice_id: Text = "", until: Until = "", for_seconds: Seconds = None
-    ) -> dict[str, Any]:
-        when = given_only({"until": until, "for_seconds": for_seconds})
-        return _done(notice=await parts.acts.snooze(parts.who(context), _needed("notice_id", notice_id), when))
-
-    server.add_tool(ack, description=_ACK, annotations=_CHANGES)
-    server.add_tool(snooze, description=SNOOZE, annotations=_CHANGES)
-
-
-def _add_person_tools(server: MCPServer[Any], parts: AttentionToolParts) -> None:
-    @answered(failure_document)
-    async def mute(
-        context: Context[Any, Any],
-        agent: Text = "",
-        thread: Text = "",
-        category: Text = "",
-        until: Until = "",
-        for_seconds: Seconds = None,
-        person: Whose = "",
-    ) -> dict[str, Any]:
-        what = {"agent": agent, "thread": thread, "category": category, "until": until, "for_seconds": for_seconds}
-        return _done(**await parts.acts.mute(parts.who(context), _optional("person", person), given_only(what)))
-
-    @answered(failure_document)
-    async def away(
-        context: Context[Any, Any],
-        until: Until = "",
-        delegate: Text = "",
-        let_pass: Names = None,
-        back: Back = None,
-        person: Whose = "",
-    ) -> dict[str, Any]:
-        what = given_only({"until": until, "delegate": delegate, "let_pass": let_pass, "back": back})
-        return _done(**await parts.acts.away(parts.who(context), _optional("person", person), what))
-
-    server.add_tool(mute, description=_MUTE, annotations=_CHANGES)
-    server.add_tool(away, description=_AWAY, annotations=_CHANGES)
-
-
-def _add_withdraw(server: MCPServer[Any], parts: AttentionToolParts) -> None:
-    @answered(failure_document)
-    async def withdraw(context: Context[Any, Any], notice_id: Text = "", key: Text = "") -> dict[str, Any]:
-        one, several = _optional("notice_id", notice_id), _optional("key", key)
-        if (one is None) == (several is None):
-            raise ValidationError.of([FieldError("notice_id", "either this or a key is needed", "required")])
-        if one is not None:
-            return _done(notices=[await parts.acts.withdraw(parts.who(context), one)])
-        return _done(notices=await parts.acts.withdraw_key(parts.who(context), several or ""))
-
-    server.add_tool(withdraw, description=_WITHDRAW, annotations=_CHANGES)
-
-
-def _done(**answer: Any) -> dict[str, Any]:
-    return {"ok": True, **answer}
-
-
-def _needed(name: str, value: object) -> str:
-    if (given := _optional(name, value)) is None:
-        raise ValidationError.of([FieldError(name, "is required", "required")])
-    return given
-
-
-def _optional(name: str, value: object) -> str | None:
-    given = Fields({name: value if value != "" else None})
-    text = given.optional_text(name, maximum=MAX_NAME_CHARACTERS)
-    given.finish()
-    return text
+"""In the order of the routes: a path with a name in it stands after those that it would swallow."""

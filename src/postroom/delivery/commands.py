@@ -241,10 +241,10 @@ def _standing(answer: dict[str, Any], overrides: Mapping[str, str | None]) -> st
     delivery_id, notice_id = delivery.get("delivery_id"), answer.get("notice_id")
     match answer["status"]:
         case "deferred":
-            from postroom.attention.commands import attention_desk, held_sentence
+            from postroom.attention.commands import held_sentence, reader_zone
             from postroom.settings.load import from_process
 
-            zone = attention_desk(from_process(overrides)[0], *overrides.values()).zone()
+            zone = reader_zone(from_process(overrides)[0], *overrides.values())
             return f"{held_sentence(answer['until'], answer['reasons'], zone)}; notice {notice_id}"
         case "muted":
             return f"Not sent: such messages are muted. It is kept as notice {notice_id}."

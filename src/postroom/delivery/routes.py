@@ -24,7 +24,6 @@ from postroom.delivery.notify import Notifier, NotifyArguments
 from postroom.delivery.rules.target import first_channel
 from postroom.delivery.seams import AddressBook
 from postroom.kernel.guard.http import Caller, IdempotencyKey, presented_token
-from postroom.kernel.guard.tools import sender_of
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.serving.json_door import JsonRoute, LateRoute, Strict, Text, failures
 from postroom.kernel.values.errors import (
@@ -38,7 +37,7 @@ from postroom.kernel.values.errors import (
 )
 from postroom.kernel.values.fields import known_fields, text_problem
 from postroom.kernel.values.ids import IdMint, to_text
-from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
+from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, sender_of
 from postroom.message.attachment import Upload
 from postroom.message.channel import KnownChannels
 from postroom.message.delivery import folded

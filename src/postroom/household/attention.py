@@ -5,28 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
-from mcp.server.mcpserver import MCPServer
 from prometheus_client import CollectorRegistry
 
 from postroom.approvals.store.steps import ParkedDeliveries
-from postroom.attention.acts import (
-    AGENTS_TOOLS,
-    PERSONS_TOOLS,
-    AttentionActs,
-    AttentionToolParts,
-    PolicyBodies,
-    WhoMay,
-    add_attention_tools,
-)
+from postroom.attention import acts
 from postroom.attention.attention import Attention, AttentionMeter, Auditor, in_policy, in_rotations, missing
 from postroom.attention.considering import Considering, Doorstep
+from postroom.attention.desk import AttentionDesk
 from postroom.attention.keeper import Amends, Carrier, Keeper
 from postroom.attention.model import Policy
 from postroom.attention.reading import NoticeReading
-from postroom.attention.routes import attention_router, notice_router
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.rules.times import Rotation, parse_rotation
 from postroom.attention.state import NoticeSend, decoded
@@ -43,10 +34,11 @@ from postroom.delivery.rules.breaker import CircuitState
 from postroom.household.channels import known_channels
 from postroom.household.people import household_people, opened_store_of_people
 from postroom.household.store import Approvers, OpenedStore, connect_store, stored_people, wishes_mark
+from postroom.kernel.acts.routes import act_router
+from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.schema import newest, revision
-from postroom.kernel.guard.http import Verifier
-from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, butler, person, program
+from postroom.kernel.guard.tools import GuardedServer, answers_for_themselves
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.process import household_key
@@ -221,48 +213,47 @@ def notice_reasons(database: Database, clock: Clock) -> NoticeReasons:
 # The doors of attention, put together: the tools of every butler and of the assistants, and REST.
 
 
-def attention_acts(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionActs:
-    people = household_people(settings, store, clock)
-    decides = answers_for_themselves(Approvers(settings.approvals.approvers, store.household))
-    bodies = PolicyBodies(attention=attention, people=people, channels=known_channels(settings))
-    return AttentionActs(attention=attention, bodies=bodies, may=WhoMay(decides))
+def attention_desk(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionDesk:
+    return AttentionDesk(
+        attention=attention,
+        people=household_people(settings, store, clock),
+        channels=known_channels(settings),
+        decides=answers_for_themselves(Approvers(settings.approvals.approvers, store.household)),
+    )
 
 
 @asynccontextmanager
-async def opened_attention(settings: Settings) -> AsyncIterator[AttentionActs]:
+async def opened_attention(settings: Settings) -> AsyncIterator[AttentionDesk]:
     """Without a running household, on the same database; one that runs sees what was done there within a second."""
     clock = SystemClock()
     async with opened_store_of_people(settings, clock) as store:
         attention = build_attention(settings, store, clock)
         await attention.book.refresh()
-        yield attention_acts(settings, store, attention, clock)
+        yield attention_desk(settings, store, attention, clock)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionDoors:
     settings: Settings
-    acts: AttentionActs
+    desk: AttentionDesk
     said: StoredTalk
     clock: Clock
 
-    def routers(self) -> list[APIRouter]:
-        return [notice_router(self.acts), attention_router(self.acts)]
+    def router(self) -> APIRouter:
+        return act_router(acts.ACTS, self.desk)
 
     def butlers(self, server: GuardedServer, one: Butler) -> None:
-        """The butler takes its own notices back; what is done in a person's name answers to people alone."""
-        add_attention_tools(server, AttentionToolParts(acts=self.acts, verifier=one.verifier))
-        server.policy.allow(dict.fromkeys((*PERSONS_TOOLS, *AGENTS_TOOLS), butler(one.name)))
+        """The butler takes its own notices back; what is done in a person's name is done at a person's door."""
+        add_tools(server, [acts.Withdraw], self.desk, butler=one.name)
 
-    def assistants(self, server: MCPServer[Any], verifier: Verifier) -> dict[str, Rule]:
+    def assistants(self, server: GuardedServer) -> None:
         """A program, whose tools are few, takes its own notices back over HTTP."""
-        add_attention_tools(server, AttentionToolParts(acts=self.acts, verifier=verifier))
-        own = dict.fromkeys(AGENTS_TOOLS, lambda one: not program(one))
-        return {**dict.fromkeys(PERSONS_TOOLS, person), **own}
+        add_tools(server, acts.ACTS, self.desk)
 
     def ear(self, people: AskedPeople, channels: Mapping[str, Channel], outbound: Outbound) -> Handler:
         """Hears where the bots are what people press and write about notices."""
         return NoticeEar(
-            attention=self.acts.attention,
+            attention=self.desk.attention,
             people=people,
             said=self.said,
             key=button_key(self.settings),
@@ -273,5 +264,5 @@ class AttentionDoors:
 
 
 def attention_doors(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionDoors:
-    acts, said = attention_acts(settings, store, attention, clock), StoredTalk(store.database)
-    return AttentionDoors(settings=settings, acts=acts, said=said, clock=clock)
+    desk, said = attention_desk(settings, store, attention, clock), StoredTalk(store.database)
+    return AttentionDoors(settings=settings, desk=desk, said=said, clock=clock)

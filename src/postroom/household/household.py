@@ -336,10 +336,10 @@ class _Builder:
 
     async def _build_plain_doors(self, store: OpenedStore) -> None:
         door = await script_door(self._settings, store, self._peers, self._clock, self._mint, self._roster)
-        self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store), *self._notices.routers()]
+        self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store), self._notices.router()]
         self._routers.append(pressing(self._settings, self._asking, door.outbound, self._listeners.pages_url))
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
-        self._assistant_doors.append(lambda server: self._notices.assistants(server, self._tokens))
+        self._assistant_doors.append(lambda server: self._notices.assistants(server))
 
     async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
         world = ConsoleWorld(

@@ -6,10 +6,9 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter
-from mcp.server.mcpserver import MCPServer
 from starlette.types import ASGIApp
 
 from postroom.approvals.store.approvals import HeardThreads
@@ -83,7 +82,8 @@ def adapter(
 
 DESCRIPTION: Final = "Reaches the people of a household: notifications that outlast the conversation"
 
-AddTools = Callable[[MCPServer[Any]], dict[str, Rule]]
+AddTools = Callable[[GuardedServer], Mapping[str, Rule] | None]
+"""Acts bring their own rules."""
 
 
 def assistant_server(verifier: Verifier, doors: Sequence[AddTools]) -> GuardedServer:
@@ -91,7 +91,7 @@ def assistant_server(verifier: Verifier, doors: Sequence[AddTools]) -> GuardedSe
     policy = ToolPolicy({}, verifier)
     server = GuardedServer("postroom", policy, description=DESCRIPTION)
     for add_tools in doors:
-        policy.rules.update(add_tools(server))
+        policy.rules.update(add_tools(server) or {})
     return server
 
 

@@ -45,6 +45,7 @@ from postroom.household.delivery import LedgerView
 from postroom.household.peers import MemoryPeer, Nobody, Peers
 from postroom.household.store import SWITCHBOARD, Approvers, OpenedStore, file_taking
 from postroom.inbox.copies import PATH as CONFIRM
+from postroom.kernel.acts.routes import describe
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database
 from postroom.kernel.guard.answered_once import AnsweredOnce, StoredIdempotencyKeys, declare_key
@@ -147,6 +148,7 @@ def api_app(
         app.router.routes.extend(router.routes)  # as they are: a router included is understood route by route again
     if transport:
         app.router.routes.extend(transport.routes)
+    describe(app)
     declare_key(app, lambda path: answered_by_key(path) or has_own_key(path))
     noted = AuditedCalls(app, once.audit, once.clock)
     reached = McpSessions(transport.around(noted) if transport else noted, sessions)

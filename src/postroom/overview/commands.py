@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from postroom.attention.commands import attention_desk
+from postroom.attention.commands import reader_zone
 from postroom.delivery.files.taking import DAY_US, read_span, retention
 from postroom.kernel.audit import AuditKind
 from postroom.kernel.running.terminal import Database, Home, Json, ShowDone, bar, complain, say, say_json
@@ -55,7 +55,7 @@ def audit(
         say_json(found)
     else:
         names = _names(people_book(settings, home, database), found)
-        _print(found, names, attention_desk(settings, home, database).zone())
+        _print(found, names, reader_zone(settings, home, database))
 
 
 def _names(book: PeopleBook, entries: list[dict[str, Any]]) -> dict[str, str]:
@@ -317,7 +317,7 @@ def trace(
     if json:
         say_json(found)
         return
-    for line in timeline(found, attention_desk(settings, home, database).zone()):
+    for line in timeline(found, reader_zone(settings, home, database)):
         say(line)
 
 

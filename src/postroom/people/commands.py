@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from postroom.attention.commands import attention_desk
+from postroom.attention.commands import reader_zone
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Database, Home, Json, Roster, complain, say, say_json
 from postroom.kernel.values.errors import SettingsError, UserError
@@ -234,7 +234,7 @@ def history(
     if json:
         say_json(found)
         return
-    zone = attention_desk(_settings(home, database), home, database).zone() if found else ""
+    zone = reader_zone(_settings(home, database), home, database) if found else ""
     for one in found:
         say(history_line(one, person["name"], zone))
     if not found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
@@ -28,6 +28,7 @@ from postroom.kernel.values.principal import OPERATOR
 if TYPE_CHECKING:
     from urllib.request import Request
 
+    from postroom.kernel.acts.declaration import Act, Answer
     from postroom.settings import Settings
     from postroom.settings.glance import SettingsGlance
 
@@ -90,6 +91,14 @@ class Elsewhere:
 
     def delete(self, path: str) -> dict[str, Any]:
         return self._checked(*self._call("DELETE", path, None, _SECONDS))
+
+    def ask(self, one: Act[Answer], timeout_seconds: float = _SECONDS, key: str | None = None) -> Answer:
+        """Does an act there."""
+        from postroom.kernel.acts.calling import answer_from, request_of
+
+        method, target, body = request_of(one)
+        more = {"Idempotency-Key": key} if key else {}
+        return answer_from(one, json.dumps(self._checked(*self._call(method, target, body, timeout_seconds, more))))
 
     def notify(self, body: dict[str, Any], timeout_seconds: float) -> dict[str, Any]:
         """The tool's own answer, also when it is an error."""
@@ -183,6 +192,33 @@ def elsewhere(settings: Settings | SettingsGlance, *chosen_here: str | None) -> 
     if not settings.url.startswith(("http://", "https://")):
         raise ElsewhereError("POSTROOM_URL must begin with http:// or https://.")
     return Elsewhere(url=settings.url.rstrip("/"), token=settings.token.reveal())
+
+
+def performing(settings: Settings, opener: str, *chosen_here: str | None) -> Callable[[Act[Any]], Any]:
+    """
+    How an act is done: by the household elsewhere, or here on its database as the operator.
+
+    `opener` names what opens its work here, as `module:function`: a context of the settings.
+    """
+    if (there := elsewhere(settings, *chosen_here)) is not None:
+        return there.ask
+
+    def perform(one: Act[Any]) -> Any:
+        import asyncio
+        from importlib import import_module
+
+        from postroom.kernel.acts.declaration import Call
+
+        module, _, name = opener.partition(":")
+
+        async def work() -> Any:
+            async with getattr(import_module(module), name)(settings) as opened:
+                call: Call[Any] = Call(work=opened, caller=OPERATOR, door="command")
+                return await one.do(call)
+
+        return asyncio.run(work())
+
+    return perform
 
 
 def path_of(kind: str, identifier: str, act: str = "") -> str:

@@ -44,11 +44,11 @@ from postroom.delivery.plane import Plane
 from postroom.delivery.reading.counts import DeliveryHealth
 from postroom.delivery.reading.file import DEFAULT_LIMIT, MAX_LIMIT, GroupBy
 from postroom.kernel.guard.http import Verifier
-from postroom.kernel.guard.tools import caller, sender_of
+from postroom.kernel.guard.tools import caller
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.serving.json_door import answered
 from postroom.kernel.values.errors import ErrorClass, FieldError, ValidationError, error_sentence
-from postroom.kernel.values.principal import Principal
+from postroom.kernel.values.principal import Principal, sender_of
 from postroom.message.delivery import Intent, Status
 from postroom.message.wire import NOTIFY_V1, notify_error
 from postroom.overview.dry_run import DryRun, validate

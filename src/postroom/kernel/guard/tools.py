@@ -11,7 +11,14 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, INVALID_REQUEST, CallToolResult, GetPromptResult, InputRequiredResult
+from mcp_types import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    CallToolResult,
+    GetPromptResult,
+    InputRequiredResult,
+    ListToolsResult,
+)
 
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.running.process import package_version
@@ -92,7 +99,11 @@ class ToolPolicy:
             principal = caller_of(ctx, self.verifier)
             if not self.allows(principal, name):
                 raise MCPError(code=INVALID_REQUEST, message=f"{principal or 'nobody'} may not call {name[:80]}")
-        return await call_next(ctx)
+        answer = await call_next(ctx)
+        if isinstance(answer, ListToolsResult):
+            principal = caller_of(ctx, self.verifier)
+            answer.tools = [one for one in answer.tools if self.allows(principal, one.name)]
+        return answer
 
     def allows(self, principal: Principal | None, tool: str) -> bool:
         rule = self.rules.get(tool)
@@ -118,20 +129,6 @@ def visitors(part: str) -> Rule:
 
 def _messengers_visitor(one: Principal) -> bool:
     return one.role in (Role.PERSON, Role.USER) or butler("switchboard", "messenger")(one)
-
-
-# In whose name a caller's messages leave.
-
-
-def sender_of(one: Principal) -> str | None:
-    """A butler's name, or that of a program as no butler can be called; None for those who send nothing."""
-    match one.role:
-        case Role.BUTLER:
-            return one.name
-        case Role.PROGRAM | Role.OPERATOR:
-            return str(one)
-        case _:
-            return None
 
 
 # Who is calling, over HTTP or from inside the process.
@@ -200,6 +197,13 @@ class GuardedServer(OwnWordsServer):
         add_tool(self, tool_of(fn, name, *more, **about))
         self._functions.setdefault(name or fn.__name__, fn)  # of two with one name the first stays, as there
 
+    def add_made(self, tool: Tool, rule: Rule) -> None:
+        """One that says itself what is wrong with its arguments, and who may call it."""
+        add_tool(self, tool)
+        self._called_inside.setdefault(tool.name, tool)
+        self.takes_more.add(tool.name)
+        self.policy.allow({tool.name: rule})
+
     def remove_tool(self, name: str) -> None:
         super().remove_tool(name)
         self._functions.pop(name, None)
@@ -244,7 +248,8 @@ class GuardedServer(OwnWordsServer):
     async def _run(self, context: ServerRequestContext[Any, Any]) -> HandlerResult:
         params = context.params or {}
         tool = self._tool(params["name"])
-        _refuse_unknown(arguments_of(tool), params["arguments"])
+        if tool.name not in self.takes_more:
+            _refuse_unknown(arguments_of(tool), params["arguments"])
         try:
             return answer_of(tool, await run(tool, params["arguments"], context.request))
         except ToolError as error:

@@ -77,6 +77,7 @@ _PLAIN: Final = {
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
     "list_type": "must be a list",
+    "tuple_type": "must be a list",
 }
 _BOUNDS: Final = {
     "greater_than_equal": ("ge", "must be at least {}"),
@@ -91,15 +92,50 @@ _BOUNDS: Final = {
 _LENGTHS: Final = {"too_short": ("min_length", "at least"), "too_long": ("max_length", "at most")}
 
 
+_CODES: Final = {
+    "missing": "required",
+    "extra_forbidden": "unknown_field",
+    "string_type": "string_required",
+    "string_too_long": "too_long",
+    "string_too_short": "too_short",
+    "literal_error": "not_allowed",
+    "enum": "not_allowed",
+    "greater_than_equal": "out_of_range",
+    "greater_than": "out_of_range",
+    "less_than_equal": "out_of_range",
+    "less_than": "out_of_range",
+    "dict_type": "object_required",
+    "model_type": "object_required",
+    "model_attributes_type": "object_required",
+    "list_type": "list_required",
+    "tuple_type": "list_required",
+    "bool_type": "bool_required",
+    "bool_parsing": "bool_required",
+    "int_type": "number_required",
+    "int_parsing": "number_required",
+    "int_from_float": "number_required",
+    "float_type": "number_required",
+    "float_parsing": "number_required",
+}
+"""What the library calls a fault, and what every answer of ours calls it."""
+OWN_CODES: Final = frozenset(
+    {"blank", "invalid", "invalid_text", "out_of_range", "not_allowed", "in_the_past", "required"}
+)
+
+
 def field_error(item: Mapping[str, Any]) -> FieldError:
     """`item` is one of pydantic's errors; the field is named as the caller wrote it."""
     place = item["loc"][1:] if item["loc"] and item["loc"][0] in _PLACES else item["loc"]
     path = ".".join(printable(part) for part in place)
-    return FieldError(path or str(item["loc"][0] if item["loc"] else "body"), words(item), str(item["type"]))
+    kind = str(item["type"])
+    code = kind if kind in OWN_CODES or kind in _LENGTHS else _CODES.get(kind, "invalid")
+    return FieldError(path or str(item["loc"][0] if item["loc"] else "body"), words(item), code)
 
 
 def words(item: Mapping[str, Any]) -> str:
     code, context = str(item["type"]), item.get("ctx") or {}
+    if code in OWN_CODES:
+        return str(item["msg"])  # one of our own checks
     if code in _PLAIN:
         return _PLAIN[code]
     if code in _BOUNDS and _BOUNDS[code][0] in context:
@@ -188,7 +224,7 @@ class Fields:
                 self.complain(name, "is required", "required")
             return ""
         if not isinstance(value, str):
-            self.complain(name, "must be a string", "string_required")
+            self.complain(name, "must be text", "string_required")
             return ""
         if problem := text_problem(value):
             self.complain(name, problem, "invalid_text")

@@ -133,6 +133,20 @@ def person_id_of(caller: Principal) -> str | None:
             return None
 
 
+# In whose name a caller's messages leave.
+
+
+def sender_of(one: Principal) -> str | None:
+    """A butler's name, or that of a program as no butler can be called; None for those who send nothing."""
+    match one.role:
+        case Role.BUTLER:
+            return one.name
+        case Role.PROGRAM | Role.OPERATOR:
+            return str(one)
+        case _:
+            return None
+
+
 # For which agents a caller may speak: told by the token, never by the request.
 
 

@@ -1,0 +1,1 @@
+"""Whatever a caller can do, declared once: tools, routes, commands, client and documents are derived from it."""

@@ -1,0 +1,143 @@
+"""Acts as commands: what is typed is read by the act, and complaints name the options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from inspect import Parameter, Signature
+from typing import Annotated, Any, Final
+
+import typer
+
+from postroom.kernel.acts.declaration import Act, Command, Option, names_at, words_of
+from postroom.kernel.acts.reading import answer_of, arguments_schema, read
+from postroom.kernel.running.terminal import Database, Home, Json, say, say_json, seconds_of
+from postroom.kernel.values.errors import FieldError, Refused, SettingsError, sentence
+
+Perform = Callable[[Act[Any]], Any]
+Performing = Callable[[str | None, str | None], Perform]
+"""Of the home and the database that were named at the command: how an act is done there."""
+_SECONDS: Final = "_seconds"
+_HOW_LONG: Final = "30m, 2h, 1d"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """How an answer is told: `says` in lines for a person, `prints` under `--json`, `ends` by the exit code."""
+
+    says: Callable[[Any, Perform], Iterable[str]] | None = None
+    prints: Callable[[Any], Any] | None = None
+    ends: Callable[[Any], int] | None = None
+
+    def tell(self, one: Act[Any], perform: Perform, json: bool) -> None:
+        answer = perform(one)
+        if json or self.says is None:
+            say_json(self.prints(answer) if self.prints else as_json(one, answer))
+        else:
+            for line in self.says(answer, perform):
+                say(line)
+        if self.ends is not None and (code := self.ends(answer)):
+            raise typer.Exit(code)
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """Another act that a flag does in place of the command's own, with the arguments that it shares."""
+
+    kind: type[Act[Any]]
+    words: str
+    telling: Telling
+
+
+def add_command(
+    app: typer.Typer,
+    kind: type[Act[Any]],
+    performing: Performing,
+    telling: Telling = Telling(),  # noqa: B008  # frozen
+    **instead: Instead,
+) -> None:
+    command = kind.declared.command
+    if command is None:
+        raise LookupError(f"{kind.__name__} has no command")
+
+    def run(home: str | None, database: str | None, json: bool, **typed: Any) -> None:
+        flags = [name for name in instead if typed.pop(name)]
+        meant = instead[flags[0]] if flags else Instead(kind, "", telling)
+        asked = {name: value for name, value in typed.items() if name in meant.kind.model_fields}
+        one = read_typed(meant.kind, asked, command)
+        meant.telling.tell(one, performing(home, database), json)
+
+    parameters = [parameter_of(kind, name, command) for name in names_at(kind, command).values()]
+    for name, one in instead.items():
+        parameters.append(_keyword(name, Annotated[bool, typer.Option(f"--{name}", help=one.words)], False))
+    shared = {"home": (Home, None), "database": (Database, None), "json": (Json, False)}
+    parameters += [_keyword(name, annotation, default) for name, (annotation, default) in shared.items()]
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    app.command(command.path.rpartition(" ")[2], help=command.help or words_of(kind))(run)
+
+
+def as_json(one: Act[Any], answer: Any) -> Any:
+    """As the route answers, without `ok`: a command that failed ends otherwise."""
+    document = answer_of(type(one)).dump_python(answer, mode="json", by_alias=True)
+    return {key: value for key, value in document.items() if key != "ok"} if isinstance(document, dict) else document
+
+
+def read_typed(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command) -> Any:
+    """Raises SettingsError, which says the options as they are typed."""
+    given = {name: value for name, value in typed.items() if value not in (None, (), [], False)}
+    names = {name: alias for alias, name in names_at(kind, command).items()}
+    sent = {names[name]: _value(kind, name, value, command) for name, value in given.items()}
+    texts = {name for name, value in sent.items() if isinstance(value, str)}
+    try:
+        return read(kind, sent, command, texts)[0]
+    except Refused as error:
+        raise SettingsError(f"{sentence([_typed(kind, one, command) for one in error.fields])}.") from None
+
+
+def _value(kind: type[Act[Any]], name: str, value: Any, command: Command) -> Any:
+    option = command.options.get(name, Option())
+    if option.reads is not None:
+        return [option.reads(one) for one in value] if isinstance(value, list | tuple) else option.reads(value)
+    if name.endswith(_SECONDS) and isinstance(value, str):
+        return int(seconds_of(value, flags_of(kind, name, command)[0]))
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _typed(kind: type[Act[Any]], complaint: FieldError, command: Command) -> FieldError:
+    """A positional argument is called as the usage calls it."""
+    name, dot, rest = complaint.field.partition(".")
+    field = names_at(kind, command).get(name, name)
+    shown = field.upper() if field in command.positional else flags_of(kind, field, command)[0]
+    return FieldError(f"{shown}{dot}{rest}", complaint.error, complaint.code)
+
+
+def flags_of(kind: type[Act[Any]], name: str, command: Command) -> tuple[str, ...]:
+    """`for_seconds` is `--for 15m`; what is wholly a number of seconds in programs is a length of time here."""
+    if (option := command.options.get(name)) is not None and option.flags:
+        return option.flags
+    return (f"--{name.removesuffix(_SECONDS).rstrip('_').replace('_', '-')}",)
+
+
+def parameter_of(kind: type[Act[Any]], name: str, command: Command) -> Parameter:
+    about, option = kind.model_fields[name], command.options.get(name, Option())
+    shape, words = arguments_schema(kind)["properties"][about.alias or name], option.words or about.description
+    is_list, is_flag = shape.get("type") == "array", shape.get("type") == "boolean"
+    if name in command.positional:
+        metavar = option.metavar or (name.upper() if about.is_required() else f"[{name.upper()}]")
+        told: Any = typer.Argument(metavar=metavar, help=words, hidden=option.is_hidden)
+    else:
+        if name.endswith(_SECONDS) and option.reads is None:
+            words = f"{(words or 'How long').rstrip('.')}: {_HOW_LONG}."
+        told = typer.Option(*flags_of(kind, name, command), metavar=option.metavar, help=words, hidden=option.is_hidden)
+    if is_flag:
+        return _keyword(name, Annotated[bool, told], False)
+    if is_list:
+        return _keyword(name, Annotated[list[str] | None, told], None)
+    if about.is_required() and name in command.positional:
+        return _keyword(name, Annotated[str, told], Parameter.empty)
+    return _keyword(name, Annotated[str | None, told], None)
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -1,0 +1,310 @@
+"""What a caller sent, read into an act: everything that is wrong with it at once, in our words; and its JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any, Final, TypeVar, cast
+
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
+from pydantic import ValidationError as Invalid
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import PydanticCustomError, to_json
+
+from postroom.kernel.acts.declaration import Act, Answer, Command, Route, Tool, names_at
+from postroom.kernel.values.errors import FieldError, Refused, ValidationError
+from postroom.kernel.values.fields import did_you_mean, field_error, nearest, printable, unsendable
+from postroom.kernel.values.ids import parse_text
+
+One = TypeVar("One", bound="Act[Any]")
+Door = Tool | Route | Command | None
+_MOST_COMPLAINTS: Final = 20
+
+# Kinds of arguments that many acts have.
+
+
+def wrong(error: str, code: str = "invalid") -> PydanticCustomError:
+    """What a check of ours has to say; without braces, which the library would fill in."""
+    return PydanticCustomError(code, cast(Any, error))
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise wrong("must not be blank", "blank")
+    return value
+
+
+def moment_or(*words: str) -> Callable[[str], str]:
+    """`words` mean something instead of a moment."""
+
+    def check(value: str) -> str:
+        try:
+            if value not in words:
+                parse_text(value)
+        except (ValueError, OverflowError):
+            raise wrong("must be an RFC 3339 time with an offset") from None
+        return value
+
+    return check
+
+
+Text = Annotated[str, AfterValidator(_not_blank)]
+Stripped = Annotated[str, AfterValidator(_not_blank), AfterValidator(str.strip)]
+Name = Annotated[Stripped, Field(max_length=200)]
+Moment = Annotated[str, Field(max_length=64), AfterValidator(moment_or())]
+"""An RFC 3339 time with an offset, as it was written; `parse_text` makes microseconds of it."""
+Whatever = Annotated[Any, WithJsonSchema({})]
+"""What only the work can judge."""
+
+
+def lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
+
+
+Lower = BeforeValidator(lower)
+
+# Reading.
+
+
+def read(
+    kind: type[One], sent: Mapping[str, Any], door: Door = None, texts: Collection[str] = ()
+) -> tuple[One, Mapping[str, str]]:
+    """
+    The call, and the arguments that came under a former name with what they are called now.
+
+    Raises Refused with everything that is wrong. `texts` are names whose values came as texts, as in a query.
+    """
+    names = names_at(kind, door)
+    found: list[FieldError] = []
+    given, renamed = _current(kind, names, sent, found)
+    for name in [one for one in given if one not in names][:_MOST_COMPLAINTS]:
+        del given[name]
+        found.append(FieldError(printable(name), f"unknown field{_meant(name, names)}", "unknown_field"))
+    given = {name: one for name, one in given.items() if name in names and _is_there(kind, names[name], one, door)}
+    if isinstance(door, Tool):
+        given = {name: _decoded(kind, names[name], one) for name, one in given.items()}
+    given |= {name: _from_text(kind, names[name], given[name]) for name in texts if name in given}
+    for name in list(given):
+        if complaints := unsendable(given[name], name):
+            found += complaints
+            del given[name]
+    one = _valid(kind, given, found)
+    if found:
+        raise Refused.of(kind.malformed, _as_sent(found, renamed)[:_MOST_COMPLAINTS])
+    return cast(One, one), renamed
+
+
+def made(kind: type[One], **sent: Any) -> One:
+    """An act of our own, with whatever is None left out."""
+    return read(kind, {name: value for name, value in sent.items() if value is not None})[0]
+
+
+def _meant(name: str, names: Mapping[str, str]) -> str:
+    return did_you_mean(name, names) if nearest(name, names) else ""
+
+
+def _current(
+    kind: type[Act[Any]], names: Mapping[str, str], sent: Mapping[str, Any], found: list[FieldError]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """With every argument under its present name."""
+    given, renamed = dict(sent), dict[str, str]()
+    for former, now in kind.renamed.items():
+        if former in given and former not in names and now in names:
+            value = given.pop(former)
+            if given.get(now) is not None and value is not None:
+                found.append(FieldError(former, f"is called {now} now; give one of them", "not_allowed"))
+            elif value is not None:
+                given[now], renamed[former] = value, now
+    return given, renamed
+
+
+def _is_there(kind: type[Act[Any]], name: str, value: Any, door: Door) -> bool:
+    """Models send null, and an empty text, for what they leave out."""
+    if value is None:
+        return name in kind.null_counts
+    return value != "" or not isinstance(door, Tool) or name in kind.null_counts
+
+
+def _decoded(kind: type[Act[Any]], name: str, value: Any) -> Any:
+    """A list or an object that a model wrote as its JSON text."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{") and not _takes_text(kind, name):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _from_text(kind: type[Act[Any]], name: str, value: Any) -> Any:
+    """A number or a truth that stood in a query; what is none stays the text it was, and is refused as such."""
+    kinds: dict[Any, type] = {"integer": int, "number": float, "boolean": bool}
+    if (meant := kinds.get(arguments_schema(kind)["properties"][name].get("type"))) is None:
+        return value
+    try:
+        return TypeAdapter(meant).validate_python(value)
+    except Invalid:
+        return value
+
+
+@cache
+def _takes_text(act: type[Act[Any]], name: str) -> bool:
+    """And nothing that a text could stand for."""
+    shape = arguments_schema(act)["properties"][name]
+    kinds = [kind for one in shape.get("anyOf", (shape,)) for kind in _listed(one.get("type"))]
+    return "string" in kinds
+
+
+def _valid(kind: type[One], given: dict[str, Any], found: list[FieldError]) -> One | None:
+    """What does not fit together is looked for also in what is left when something is wrong by itself."""
+    wrong_fields: set[str] = set()
+    try:
+        one = _made(kind, given)
+    except Invalid as error:
+        wrong_fields = {str(item["loc"][0]) for item in error.errors(include_url=False) if item["loc"]}
+        for item in error.errors(include_url=False)[:_MOST_COMPLAINTS]:
+            found.append(field_error({**item, "loc": _place(item["loc"], given)}))
+        rest = {name: value for name, value in given.items() if name not in wrong_fields}
+        try:
+            one = _made(kind, rest)
+        except Invalid:
+            return None
+    complained = {item.field.partition(".")[0].partition("[")[0] for item in found}
+
+    def complain(name: str, words: str, code: str) -> None:
+        if name not in complained and not (wrong_fields and code == "required"):  # it may be what could not be read
+            found.append(FieldError(name, words, code))
+
+    one.check(complain)
+    return one
+
+
+def _place(path: Sequence[str | int], given: Any) -> tuple[str | int, ...]:
+    """As the caller wrote it: of several types that an argument may have, the library names each in the path."""
+    place: list[str | int] = []
+    for number, one in enumerate(path):
+        is_inside = (isinstance(given, list) and isinstance(one, int)) or (isinstance(given, dict) and one in given)
+        if is_inside:
+            given = given[one]
+        if is_inside or (isinstance(given, dict) and number == len(path) - 1):
+            place.append(one)
+    return tuple(place)
+
+
+def _made(kind: type[One], given: Mapping[str, Any]) -> One:
+    """From JSON: there a list may become a tuple and a word a choice, and nothing else is converted."""
+    return kind.model_validate_json(to_json(given))
+
+
+def _as_sent(found: list[FieldError], renamed: Mapping[str, str]) -> list[FieldError]:
+    """Each complaint once, and about the name that the caller wrote."""
+    back = {now: former for former, now in renamed.items()}
+    complaints = [FieldError(back.get(one.field, one.field), one.error, one.code) for one in found]
+    return list({(one.field, one.code): one for one in complaints}.values())
+
+
+# JSON Schema, as short as it can be: every model that reads it pays for it.
+
+
+class _Short(GenerateJsonSchema):
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+@cache
+def arguments_schema(kind: type[Act[Any]], door: Door = None) -> JsonSchemaValue:
+    schema = kind.model_json_schema(schema_generator=_Short)
+    named, names = schema.pop("$defs", {}), names_at(kind, door)
+    shown = {name: _short(one, named) for name, one in schema.get("properties", {}).items() if name in names}
+    required = [name for name in schema.get("required", ()) if name in names]
+    needed = {"required": required} if required else {}
+    return {"type": "object", "additionalProperties": False, "properties": shown, **needed}
+
+
+@cache
+def answer_type(kind: type[Act[Any]]) -> Any:
+    """The type between the brackets of `Act[...]`."""
+    arguments = (one.__pydantic_generic_metadata__["args"] for one in kind.__mro__ if issubclass(one, Act))
+    return next(found[0] for found in arguments if found and found[0] is not Any)
+
+
+@cache
+def _adapter(kind: type[Act[Any]]) -> TypeAdapter[Any]:
+    return TypeAdapter(answer_type(kind))
+
+
+def answer_of(kind: type[Act[Answer]]) -> TypeAdapter[Answer]:
+    return cast("TypeAdapter[Answer]", _adapter(kind))
+
+
+@cache
+def answer_schema(kind: type[Act[Any]]) -> JsonSchemaValue:
+    return answer_of(kind).json_schema(mode="serialization", schema_generator=_Short)
+
+
+@cache
+def tool_answer_schema(kind: type[Act[Any]]) -> JsonSchemaValue:
+    """
+    What a success or a refusal holds, one level deep: a model needs the names and pays for every word.
+
+    Nothing is required, because a refusal holds other keys than a success.
+    """
+    schema = answer_schema(kind)
+    named = schema.get("$defs", {})
+    told = {name: _kinds(one, named) for name, one in _resolved(schema, named).get("properties", {}).items()}
+    refusal = {name: _kind_of_value(value) for name, value in kind.refused(ValidationError("")).items()}
+    merged = {name: _either(told.get(name), refusal.get(name)) for name in {**told, **refusal}}
+    return {"type": "object", "properties": merged}
+
+
+def _either(*shapes: JsonSchemaValue | None) -> JsonSchemaValue:
+    found = {json.dumps(one): one for one in shapes if one is not None}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    return _types([kind for one in found.values() for kind in _listed(one.get("type"))])
+
+
+def _types(kinds: list[str]) -> JsonSchemaValue:
+    several = list(dict.fromkeys(kinds))
+    return {"type": several[0] if len(several) == 1 else several} if several else {}
+
+
+def _kinds(schema: JsonSchemaValue, named: Mapping[str, Any]) -> JsonSchemaValue:
+    shape = _resolved(schema, named)
+    if arms := shape.get("anyOf") or shape.get("oneOf"):
+        kinds = [_kinds(one, named) for one in arms]
+        return _types([kind for one in kinds for kind in _listed(one["type"])]) if all(kinds) else {}
+    return {"type": shape["type"]} if "type" in shape else {}
+
+
+def _kind_of_value(value: Any) -> JsonSchemaValue:
+    kinds: dict[type, str] = {bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}
+    return {"type": kinds[type(value)]} if type(value) in kinds else {}
+
+
+def _listed(kind: Any) -> list[str]:
+    return [kind] if isinstance(kind, str) else list(kind or ())
+
+
+def _resolved(schema: JsonSchemaValue, named: Mapping[str, Any]) -> JsonSchemaValue:
+    return {**named[schema["$ref"].rpartition("/")[2]], **schema} if "$ref" in schema else schema
+
+
+def _short(schema: JsonSchemaValue, named: Mapping[str, JsonSchemaValue]) -> JsonSchemaValue:
+    """What is named stands where it is used; "or null" is left out: null is the same as absent."""
+    arms = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
+    if len(arms) == 1:
+        schema = {**arms[0], **{key: one for key, one in schema.items() if key != "anyOf"}}
+    elif arms:
+        schema = {**schema, "anyOf": [_short(one, named) for one in arms]}
+    if "$ref" in schema:
+        meant = named[schema["$ref"].rpartition("/")[2]]
+        schema = {**meant, **{key: one for key, one in schema.items() if key != "$ref"}}
+    if isinstance(schema.get("items"), dict):
+        schema = {**schema, "items": _short(schema["items"], named)}
+    if isinstance(schema.get("additionalProperties"), dict):
+        schema = {**schema, "additionalProperties": _short(schema["additionalProperties"], named)}
+    if isinstance(schema.get("properties"), dict):
+        schema = {**schema, "properties": {name: _short(one, named) for name, one in schema["properties"].items()}}
+    left_out = {"title"} | ({"default"} if schema.get("default", "") in (None, "") else set())
+    return {key: one for key, one in schema.items() if key not in left_out}

@@ -1,0 +1,105 @@
+"""Acts as tools of an MCP server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import structlog
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from pydantic_core import to_json
+
+from postroom.kernel.acts.declaration import Act, Call, Hints, Tool, kind_of, words_of
+from postroom.kernel.acts.reading import answer_of, arguments_schema, read, tool_answer_schema
+from postroom.kernel.guard.tools import GuardedServer, Inside, Rule, caller
+from postroom.kernel.serving.mcp import Tool as MadeTool
+from postroom.kernel.values.errors import InternalError, PostroomError
+
+_log = structlog.get_logger("postroom.acts")
+
+
+def add_tools(
+    server: GuardedServer,
+    acts: Iterable[type[Act[Any]]],
+    work: Any,
+    words: Mapping[str, str] | None = None,
+    butler: str = "",
+) -> None:
+    """`words` fills what the words of a tool leave open; `butler` is whose server it is, if it is one's."""
+    for kind in acts:
+        if (tool := kind.declared.tool) is not None:
+            told = (tool.words or words_of(kind)).format_map(words) if words else tool.words or words_of(kind)
+            server.add_made(_made(kind, tool, server, work, told), rule_of(kind, tool, butler))
+
+
+def rule_of(kind: type[Act[Any]], tool: Tool, butler: str = "") -> Rule:
+    return lambda caller: kind.declared.admits(caller, tool, butler)
+
+
+def _made(kind: type[Act[Any]], tool: Tool, server: GuardedServer, work: Any, words: str) -> MadeTool:
+    return MadeTool(
+        fn=partial(_answer, kind, tool, server, work),
+        name=tool.name,
+        title=None,
+        description=words,
+        parameters=arguments_schema(kind, tool),
+        fn_metadata=_AsTheyCame(arg_model=ArgModelBase, output_schema=tool_answer_schema(kind)),
+        is_async=True,
+        context_kwarg="context",
+        annotations=_annotations(tool.hints),
+    )
+
+
+def _annotations(hints: Hints) -> ToolAnnotations:
+    return ToolAnnotations(
+        read_only_hint=hints.reads,
+        destructive_hint=hints.destroys,
+        idempotent_hint=hints.repeats,
+        open_world_hint=hints.open_world,
+    )
+
+
+class _AsTheyCame(FuncMetadata):
+    """The act says what is wrong with its arguments, and its answer has the declared type: the SDK checks neither."""
+
+    def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
+        return {"arguments": arguments_to_validate}
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        return data
+
+    def convert_result(self, result: Any) -> CallToolResult | InputRequiredResult:
+        if isinstance(result, CallToolResult | InputRequiredResult):
+            return result
+        return CallToolResult(
+            content=[TextContent(type="text", text=to_json(result).decode())], structured_content=result
+        )
+
+
+async def _answer(
+    kind: type[Act[Any]],
+    tool: Tool,
+    server: GuardedServer,
+    work: Any,
+    arguments: Mapping[str, Any],
+    context: Context[Any, Any] | Inside,
+) -> Any:
+    """A refusal is something that a model can act on, not a broken call."""
+    who = caller(context, server.policy.verifier)
+    meta = {} if isinstance(context, Inside) else context.request_context.meta or {}
+    try:
+        one, renamed = read(kind, arguments, tool)
+        call: Call[Any] = Call(work=work, caller=who, door=server.name, meta=dict(meta), context=context)
+        answer = await one.do(call)
+        if isinstance(answer, CallToolResult | InputRequiredResult):
+            return answer
+        said = answer_of(kind).dump_python(answer, mode="json", by_alias=True)
+        return {**said, "renamed": dict(renamed)} if renamed else said
+    except PostroomError as error:
+        return dict(kind.refused(error))
+    except Exception as error:  # the last line before a model: it gets the act's answer, whatever went wrong
+        _log.error("act.bug", act=tool.name, kind=str(kind_of(who)), error=error.__class__.__name__)
+        return dict(kind.refused(InternalError("internal error")))
