@@ -16,10 +16,10 @@ from postroom.kernel.acts.declaration import (
     Answer,
     Call,
     Command,
+    CommandOption,
     Complain,
+    HttpRoute,
     Kind,
-    Option,
-    Route,
     Shape,
     Tool,
     act,
@@ -247,7 +247,7 @@ def _moment(us: int | None) -> str | None:
 # -- One notice: look at it, see what will happen to it, acknowledge, snooze or withdraw it --
 
 
-@act(by=EVERYONE, route=Route("GET /v1/notices", _TAG))
+@act(by=EVERYONE, route=HttpRoute("GET /v1/notices", _TAG))
 class ListNotices(Act[NoticePage]):
     """A person's notices, newest first"""
 
@@ -263,7 +263,7 @@ class ListNotices(Act[NoticePage]):
         return NoticePage(notices=[notice_body(one) for one in found], next_cursor=following)
 
 
-@act(by=EVERYONE, route=Route("GET /v1/notices/{notice_id}", _TAG))
+@act(by=EVERYONE, route=HttpRoute("GET /v1/notices/{notice_id}", _TAG))
 class GetNotice(Act[WholeNoticeAnswer]):
     """One notice, with every decision about it; of an agent its own"""
 
@@ -273,7 +273,7 @@ class GetNotice(Act[WholeNoticeAnswer]):
         return WholeNoticeAnswer(notice=whole_notice_body(await call.work.seen(call.caller, self.notice_id)))
 
 
-@act(by=EVERYONE, route=Route("GET /v1/notices/{notice_id}/plan", _TAG))
+@act(by=EVERYONE, route=HttpRoute("GET /v1/notices/{notice_id}/plan", _TAG))
 class PlanNotice(Act[PlanAnswer]):
     """What will happen to a notice if no one does anything"""
 
@@ -288,8 +288,8 @@ class PlanNotice(Act[PlanAnswer]):
 @act(
     by=EVERYONE,
     tool=Tool("ack", CHANGES, by=PEOPLE),
-    route=Route("POST /v1/notices/{notice_id}/ack", _TAG, operation="acknowledgeNotice"),
-    command=Command("attention ack", ("notice_id",), {"notice_id": Option(metavar="NOTICE")}),
+    route=HttpRoute("POST /v1/notices/{notice_id}/ack", _TAG, operation="acknowledgeNotice"),
+    command=Command("attention ack", ("notice_id",), {"notice_id": CommandOption(metavar="NOTICE")}),
 )
 class AckNotice(Act[NoticeAnswer]):
     """Say that you have seen a notice, as the person it is for; nothing more is sent of it, and twice is fine"""
@@ -304,8 +304,8 @@ class AckNotice(Act[NoticeAnswer]):
 @act(
     by=EVERYONE,
     tool=Tool("snooze", CHANGES, by=PEOPLE),
-    route=Route("POST /v1/notices/{notice_id}/snooze", _TAG),
-    command=Command("attention snooze", ("notice_id",), {"notice_id": Option(metavar="NOTICE")}),
+    route=HttpRoute("POST /v1/notices/{notice_id}/snooze", _TAG),
+    command=Command("attention snooze", ("notice_id",), {"notice_id": CommandOption(metavar="NOTICE")}),
 )
 class SnoozeNotice(Act[NoticeAnswer]):
     """Show a notice later, as the person it is for: `until`, or after `for_seconds`; an hour by default"""
@@ -323,7 +323,7 @@ class SnoozeNotice(Act[NoticeAnswer]):
         return NoticeAnswer(notice=notice_body(await call.work.attention.snooze(view.id, until_us, by=_by(call))))
 
 
-@act(by=EVERYONE, route=Route("POST /v1/notices/{notice_id}/withdraw", _TAG))
+@act(by=EVERYONE, route=HttpRoute("POST /v1/notices/{notice_id}/withdraw", _TAG))
 class WithdrawNotice(Act[NoticeAnswer]):
     """Take a notice of your own back; one that has left is recalled where the channel can"""
 
@@ -334,7 +334,7 @@ class WithdrawNotice(Act[NoticeAnswer]):
         return NoticeAnswer(notice=notice_body(withdrawn))
 
 
-@act(by=EVERYONE, route=Route("POST /v1/notices/withdraw", _TAG))
+@act(by=EVERYONE, route=HttpRoute("POST /v1/notices/withdraw", _TAG))
 class WithdrawNotices(Act[NoticesAnswer]):
     """Take back all that you sent with `supersedes` = `key`, also what has not come yet"""
 
@@ -434,7 +434,7 @@ class _WithPolicy(_OfPerson[Answer]):
         return self.model_dump(include=set(_WithPolicy.model_fields) - {"person"}, exclude_unset=True)
 
 
-@act(by=EVERYONE, route=Route("GET /v1/people/{person}/attention", _TAG))
+@act(by=EVERYONE, route=HttpRoute("GET /v1/people/{person}/attention", _TAG))
 class GetAttention(_OfPerson[PolicyAnswer]):
     """A person's own policy, and what counts for them with the household's"""
 
@@ -442,7 +442,7 @@ class GetAttention(_OfPerson[PolicyAnswer]):
         return await _policy_answer(call, await call.work.person(call.caller, self.person))
 
 
-@act(by=EVERYONE, route=Route("PUT /v1/people/{person}/attention", _TAG))
+@act(by=EVERYONE, route=HttpRoute("PUT /v1/people/{person}/attention", _TAG))
 class SetAttention(_WithPolicy[PolicyAnswer]):
     """Set a person's policy; what is held is judged anew at once"""
 
@@ -452,7 +452,7 @@ class SetAttention(_WithPolicy[PolicyAnswer]):
         return await _policy_answer(call, person)
 
 
-@act(by=EVERYONE, route=Route("DELETE /v1/people/{person}/attention", _TAG))
+@act(by=EVERYONE, route=HttpRoute("DELETE /v1/people/{person}/attention", _TAG))
 class DeleteAttention(_OfPerson[PolicyAnswer]):
     """Take a person's own policy away: the household's alone counts"""
 
@@ -462,7 +462,7 @@ class DeleteAttention(_OfPerson[PolicyAnswer]):
         return await _policy_answer(call, person)
 
 
-@act(by=EVERYONE, route=Route("POST /v1/people/{person}/attention/preview", _TAG, in_query=("replay_seconds",)))
+@act(by=EVERYONE, route=HttpRoute("POST /v1/people/{person}/attention/preview", _TAG, in_query=("replay_seconds",)))
 class PreviewAttention(_WithPolicy[PreviewAnswer]):
     """What this policy would have changed, over the notices that came; changes nothing"""
 
@@ -477,7 +477,7 @@ class PreviewAttention(_WithPolicy[PreviewAnswer]):
         return _comparison(made)
 
 
-@act(by=EVERYONE, route=Route("GET /v1/people/{person}/attention/figures", _TAG))
+@act(by=EVERYONE, route=HttpRoute("GET /v1/people/{person}/attention/figures", _TAG))
 class CountNotices(_OfPerson[FiguresAnswer]):
     """How many notices came and where each of them is"""
 
@@ -494,7 +494,7 @@ class CountNotices(_OfPerson[FiguresAnswer]):
         )
 
 
-@act(by=EVERYONE, route=Route("GET /v1/people/{person}/attention/plan", _TAG))
+@act(by=EVERYONE, route=HttpRoute("GET /v1/people/{person}/attention/plan", _TAG))
 class PlanPerson(_OfPerson[PersonPlanAnswer]):
     """What will happen to a person's notices if no one does anything"""
 
@@ -523,7 +523,7 @@ class _Silence(Act[Answer]):
 @act(
     by=EVERYONE,
     tool=Tool("mute", CHANGES, by=PEOPLE),
-    route=Route("POST /v1/people/{person}/mute", _TAG, absent=_OWNER),
+    route=HttpRoute("POST /v1/people/{person}/mute", _TAG, absent=_OWNER),
     command=Command("attention mute", ("agent",)),
 )
 class Mute(_Silence[MutedAnswer]):
@@ -550,7 +550,7 @@ class Mute(_Silence[MutedAnswer]):
         return MutedAnswer(person_id=person, muted=self.what, until=_moment(until_us))
 
 
-@act(by=EVERYONE, route=Route("POST /v1/people/{person}/unmute", _TAG, absent=_OWNER))
+@act(by=EVERYONE, route=HttpRoute("POST /v1/people/{person}/unmute", _TAG, absent=_OWNER))
 class Unmute(_Silence[UnmutedAnswer]):
     """Let an agent, a thread or a category speak again"""
 
@@ -563,10 +563,10 @@ class Unmute(_Silence[UnmutedAnswer]):
 @act(
     by=EVERYONE,
     tool=Tool("away", CHANGES, by=PEOPLE),
-    route=Route("POST /v1/people/{person}/away", _TAG, absent=_OWNER),
+    route=HttpRoute("POST /v1/people/{person}/away", _TAG, absent=_OWNER),
     command=Command("attention away", ("person",), without=("start", "let_pass", "categories")),
 )
-class Away(Act[AwayAnswer]):
+class SetAway(Act[AwayAnswer]):
     """Be away: notices wait `until` then, or go to the person who stands in; `back` ends it"""
 
     person: PersonName | None = said(_PERSON)
@@ -661,6 +661,6 @@ ACTS: Final = (
     PlanPerson,
     Mute,
     Unmute,
-    Away,
+    SetAway,
 )
 """In the order of the routes: a path with a name in it stands after those that it would swallow."""

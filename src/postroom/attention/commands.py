@@ -12,7 +12,6 @@ import typer
 
 from postroom.attention.acts import (
     AckNotice,
-    Away,
     AwayAnswer,
     CountNotices,
     DeleteAttention,
@@ -30,6 +29,7 @@ from postroom.attention.acts import (
     PolicyAnswer,
     PreviewAttention,
     SetAttention,
+    SetAway,
     SnoozeNotice,
     Unmute,
     WithdrawNotice,
@@ -322,4 +322,4 @@ add_command(
     Telling(says=_muted_lines),
     off=Instead(Unmute, "Unmute.", Telling(says=lambda answer, _: [f"No longer muted: {_named(answer.unmuted)}."])),
 )
-add_command(app, Away, _performing, Telling(says=_away_lines))
+add_command(app, SetAway, _performing, Telling(says=_away_lines))

@@ -79,7 +79,7 @@ def made_at_us(number: str) -> int:
 # One request to Discord about one place, ready to be made.
 
 
-class Act(StrEnum):
+class Verb(StrEnum):
     WRITE = "message"
     EDIT = "edit"
     DELETE = "delete"
@@ -95,7 +95,7 @@ class DiscordRequest:
     the request is made.
     """
 
-    act: Act
+    act: Verb
     place: str
     method: str
     path: str
@@ -148,7 +148,7 @@ def nonce(delivery_id: DeliveryId, part: int) -> str:
 
 def receipt_of(request: DiscordRequest, channel_id: str, message_id: str) -> Receipt:
     """An edit and a reaction have names of their own: the message's belongs to the delivery that sent it."""
-    if request.act is Act.WRITE:
+    if request.act is Verb.WRITE:
         return Receipt(message_id, conversation=channel_id)
     return Receipt(f"{request.act}:{channel_id}:{request.about}", conversation=channel_id)
 
@@ -164,7 +164,7 @@ def _texts(message: Message, first_only: dict[str, Any]) -> Sequence[DiscordRequ
         bodies[-1]["components"] = under
     place = _place(message.address)
     requests = [
-        DiscordRequest(act=Act.WRITE, place=place, method="POST", path="messages", body=body) for body in bodies
+        DiscordRequest(act=Verb.WRITE, place=place, method="POST", path="messages", body=body) for body in bodies
     ]
     return (*requests[:-1], _with_files(requests[-1], message.attachments))
 
@@ -202,7 +202,7 @@ def _answers(message: Message, place: str, to: str, texts: list[dict[str, Any]])
     for number, text in enumerate(texts):
         body = {"flags": _SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS, "message_reference": about} | text
         body |= _key(message.delivery_id, number)
-        yield DiscordRequest(act=Act.WRITE, place=place, method="POST", path="messages", body=body)
+        yield DiscordRequest(act=Verb.WRITE, place=place, method="POST", path="messages", body=body)
 
 
 def _parts(message: Message) -> list[str]:
@@ -218,11 +218,13 @@ def _rich(message: Message) -> RichText:
 
 def _edit(place: str, number: str, body: dict[str, Any]) -> DiscordRequest:
     body = body | {"allowed_mentions": NO_MENTIONS}
-    return DiscordRequest(act=Act.EDIT, place=place, method="PATCH", path=f"messages/{number}", about=number, body=body)
+    return DiscordRequest(
+        act=Verb.EDIT, place=place, method="PATCH", path=f"messages/{number}", about=number, body=body
+    )
 
 
 def _delete(place: str, number: str) -> DiscordRequest:
-    return DiscordRequest(act=Act.DELETE, place=place, method="DELETE", path=f"messages/{number}", about=number)
+    return DiscordRequest(act=Verb.DELETE, place=place, method="DELETE", path=f"messages/{number}", about=number)
 
 
 def _reaction(message: Message) -> DiscordRequest:
@@ -231,7 +233,7 @@ def _reaction(message: Message) -> DiscordRequest:
         raise ValidationError("emoji must be exactly one emoji")
     about = _message_id(message)
     path = f"messages/{about}/reactions/{quote(emoji, safe='')}/@me"
-    return DiscordRequest(act=Act.REACT, place=_place(message.address), method="PUT", path=path, about=about)
+    return DiscordRequest(act=Verb.REACT, place=_place(message.address), method="PUT", path=path, about=about)
 
 
 def _body(text: str) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from postroom.channels.carried_files import check_files, fetched, is_at, read_fi
 from postroom.channels.discord.building import (
     NO_MENTIONS,
     USER,
-    Act,
     DiscordRequest,
+    Verb,
     address,
     build,
     form,
@@ -116,7 +116,7 @@ class Discord:
         contents = [await read_file(self._files, one, ends_at - time.monotonic()) for one in part.files]
         channel_id = await self._channel_id(part.place, ends_at - time.monotonic())
         answer = await self._sent(part, f"channels/{channel_id}/{part.path}", contents, ends_at - time.monotonic())
-        gone = part.act is Act.DELETE and _told(answer).get("code") == _GONE
+        gone = part.act is Verb.DELETE and _told(answer).get("code") == _GONE
         if not 200 <= answer.status < 300 and not gone:
             refusal = self._refusal(answer, part.private)
             if isinstance(refusal, ValidationError):
@@ -315,7 +315,7 @@ def _told(answer: HttpAnswer) -> Mapping[str, Any]:
 
 def _message_id(part: DiscordRequest, answer: HttpAnswer) -> str:
     """A reaction and a deletion are answered by silence, anything else by the message."""
-    if part.act in (Act.REACT, Act.DELETE):
+    if part.act in (Verb.REACT, Verb.DELETE):
         return part.about
     if (number := snowflake(_told(answer).get("id"))) is None:
         raise OutcomeUncertain("Discord accepted the request but named no message")

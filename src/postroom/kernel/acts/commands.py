@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from postroom.kernel.acts.declaration import Act, Command, Option, names_at, words_of
+from postroom.kernel.acts.declaration import Act, Command, CommandOption, names_at, words_of
 from postroom.kernel.acts.reading import answer_of, arguments_schema, read
 from postroom.kernel.running.terminal import Database, Home, Json, say, say_json, seconds_of
 from postroom.kernel.values.errors import FieldError, Refused, SettingsError, sentence
@@ -96,7 +96,7 @@ def read_typed(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command)
 
 
 def _value(kind: type[Act[Any]], name: str, value: Any, command: Command) -> Any:
-    option = command.options.get(name, Option())
+    option = command.options.get(name, CommandOption())
     if option.reads is not None:
         return [option.reads(one) for one in value] if isinstance(value, list | tuple) else option.reads(value)
     if name.endswith(_SECONDS) and isinstance(value, str):
@@ -120,7 +120,7 @@ def flags_of(kind: type[Act[Any]], name: str, command: Command) -> tuple[str, ..
 
 
 def parameter_of(kind: type[Act[Any]], name: str, command: Command) -> Parameter:
-    about, option = kind.model_fields[name], command.options.get(name, Option())
+    about, option = kind.model_fields[name], command.options.get(name, CommandOption())
     shape, words = arguments_schema(kind)["properties"][about.alias or name], option.words or about.description
     is_list, is_flag = shape.get("type") == "array", shape.get("type") == "boolean"
     if name in command.positional:

@@ -1,7 +1,7 @@
 """
 An act is declared once: a pydantic model of its arguments, with who may call it, where it is reached, and what it does.
 
-    @act(by=PEOPLE, tool=Tool("mute"), route=Route("POST /v1/people/{person}/mute", "attention"))
+    @act(by=PEOPLE, tool=Tool("mute"), route=HttpRoute("POST /v1/people/{person}/mute", "attention"))
     class Mute(Act[Muted]):
         '''Show nothing of an `agent`, a `thread` or a `category` for a while.'''
         agent: Name | None = said("A butler's or a program's name.")
@@ -99,7 +99,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Route:
+class HttpRoute:
     """
     `line` is such as `POST /v1/notices/{notice_id}/ack`. What stands in the query is in `in_query`; of GET and DELETE
     all. `absent` is what a caller who names nobody means where the path needs a name.
@@ -132,7 +132,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Option:
+class CommandOption:
     """An argument on the command line where it is not simply `--its-name`; `reads` makes a value of what was typed."""
 
     flags: tuple[str, ...] = ()
@@ -148,7 +148,7 @@ class Command:
 
     path: str
     positional: tuple[str, ...] = ()
-    options: Mapping[str, Option] = field(default_factory=dict)
+    options: Mapping[str, CommandOption] = field(default_factory=dict)
     without: Collection[str] = ()
     help: str = ""
 
@@ -157,11 +157,11 @@ class Command:
 class Declared:
     by: frozenset[Kind]
     tool: Tool | None
-    route: Route | None
+    route: HttpRoute | None
     command: Command | None
     waits: bool  # may last as long as its caller stays
 
-    def admits(self, caller: Principal, door: Tool | Route | None, server: str = "") -> bool:
+    def admits(self, caller: Principal, door: Tool | HttpRoute | None, server: str = "") -> bool:
         kind = kind_of(caller, server)
         return kind in self.by and (door is None or door.by is None or kind in door.by)
 
@@ -226,7 +226,7 @@ def act(
     *,
     by: frozenset[Kind],
     tool: Tool | None = None,
-    route: Route | None = None,
+    route: HttpRoute | None = None,
     command: Command | None = None,
     waits: bool = False,
 ) -> Callable[[Made], Made]:
@@ -248,7 +248,7 @@ def words_of(kind: type[Act[Any]]) -> str:
     return "\n\n".join(" ".join(one.split()) for one in paragraphs)
 
 
-def names_at(kind: type[Act[Any]], door: Tool | Route | Command | None) -> dict[str, str]:
+def names_at(kind: type[Act[Any]], door: Tool | HttpRoute | Command | None) -> dict[str, str]:
     """The arguments as callers of this door call them, and each one's field."""
     without = door.without if door is not None else ()
     return {one.alias or name: name for name, one in kind.model_fields.items() if name not in without}

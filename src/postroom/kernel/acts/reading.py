@@ -12,13 +12,13 @@ from pydantic import ValidationError as Invalid
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticCustomError, to_json
 
-from postroom.kernel.acts.declaration import Act, Answer, Command, Route, Tool, names_at
+from postroom.kernel.acts.declaration import Act, Answer, Command, HttpRoute, Tool, names_at
 from postroom.kernel.values.errors import FieldError, Refused, ValidationError
 from postroom.kernel.values.fields import did_you_mean, field_error, nearest, printable, unsendable
 from postroom.kernel.values.ids import parse_text
 
 One = TypeVar("One", bound="Act[Any]")
-Door = Tool | Route | Command | None
+Door = Tool | HttpRoute | Command | None
 _MOST_COMPLAINTS: Final = 20
 
 # Kinds of arguments that many acts have.

@@ -10,9 +10,9 @@ from typing import Any, Final
 from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route as StarletteRoute
+from starlette.routing import Route
 
-from postroom.kernel.acts.declaration import Act, Call, Route, words_of
+from postroom.kernel.acts.declaration import Act, Call, HttpRoute, words_of
 from postroom.kernel.acts.reading import answer_of, answer_schema, arguments_schema, read
 from postroom.kernel.guard.http import RESERVED_ID, idempotency_key_of
 from postroom.kernel.serving.json_door import add_to_document, failures, while_connected
@@ -24,10 +24,10 @@ RENAMED: Final = "Postroom-Renamed"
 _REFERENCE: Final = "#/components/schemas/{model}"
 
 
-class ActRoute(StarletteRoute):
+class ActRoute(Route):
     """One act behind the guard: who calls is in the request's scope."""
 
-    def __init__(self, kind: type[Act[Any]], route: Route, work: Any) -> None:
+    def __init__(self, kind: type[Act[Any]], route: HttpRoute, work: Any) -> None:
         self.kind, self.declared, self._work = kind, route, work
         super().__init__(route.path, self._answer, methods=[route.method], name=operation_of(kind, route))
 
@@ -66,7 +66,7 @@ def act_router(acts: Iterable[type[Act[Any]]], work: Any) -> APIRouter:
     return APIRouter(routes=[ActRoute(one, one.declared.route, work) for one in acts if one.declared.route is not None])
 
 
-def operation_of(kind: type[Act[Any]], route: Route) -> str:
+def operation_of(kind: type[Act[Any]], route: HttpRoute) -> str:
     return route.operation or kind.__name__[0].lower() + kind.__name__[1:]
 
 
@@ -76,7 +76,7 @@ def _queried(request: Request) -> dict[str, Any]:
     return {name: several[0] if len(several) == 1 else several for name, several in found.items()}
 
 
-async def _body(request: Request, route: Route) -> Mapping[str, Any]:
+async def _body(request: Request, route: HttpRoute) -> Mapping[str, Any]:
     """No body is an empty one."""
     written = b"" if route.method in ("GET", "DELETE") else await request.body()
     try:
@@ -115,7 +115,7 @@ def describe(app: FastAPI) -> None:
     add_to_document(app, add)
 
 
-def _described(kind: type[Act[Any]], route: Route, components: dict[str, Any]) -> dict[str, Any]:
+def _described(kind: type[Act[Any]], route: HttpRoute, components: dict[str, Any]) -> dict[str, Any]:
     schema = arguments_schema(kind, route)
     properties, required = schema["properties"], schema.get("required", [])
     in_url = {name: one for name, one in properties.items() if route.is_in_path(name) or route.is_in_query(name)}
@@ -140,7 +140,7 @@ def _described(kind: type[Act[Any]], route: Route, components: dict[str, Any]) -
     return described
 
 
-def _parameter(name: str, schema: Mapping[str, Any], required: bool, route: Route) -> dict[str, Any]:
+def _parameter(name: str, schema: Mapping[str, Any], required: bool, route: HttpRoute) -> dict[str, Any]:
     about = {key: one for key, one in schema.items() if key != "description"}
     told = {"description": schema["description"]} if "description" in schema else {}
     place = "path" if route.is_in_path(name) else "query"

@@ -8,14 +8,13 @@ from typing import Any
 
 import structlog
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
-from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
-from pydantic_core import to_json
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
 
 from postroom.kernel.acts.declaration import Act, Call, Hints, Tool, kind_of, words_of
 from postroom.kernel.acts.reading import answer_of, arguments_schema, read, tool_answer_schema
 from postroom.kernel.guard.tools import GuardedServer, Inside, Rule, caller
 from postroom.kernel.serving.mcp import Tool as MadeTool
+from postroom.kernel.serving.mcp import unchecked_tool
 from postroom.kernel.values.errors import InternalError, PostroomError
 
 _log = structlog.get_logger("postroom.acts")
@@ -40,16 +39,13 @@ def rule_of(kind: type[Act[Any]], tool: Tool, butler: str = "") -> Rule:
 
 
 def _made(kind: type[Act[Any]], tool: Tool, server: GuardedServer, work: Any, words: str) -> MadeTool:
-    return MadeTool(
-        fn=partial(_answer, kind, tool, server, work),
+    return unchecked_tool(
+        partial(_answer, kind, tool, server, work),
         name=tool.name,
-        title=None,
         description=words,
         parameters=arguments_schema(kind, tool),
-        fn_metadata=_AsTheyCame(arg_model=ArgModelBase, output_schema=tool_answer_schema(kind)),
-        is_async=True,
-        context_kwarg="context",
         annotations=_annotations(tool.hints),
+        answers=tool_answer_schema(kind),
     )
 
 
@@ -60,23 +56,6 @@ def _annotations(hints: Hints) -> ToolAnnotations:
         idempotent_hint=hints.repeats,
         open_world_hint=hints.open_world,
     )
-
-
-class _AsTheyCame(FuncMetadata):
-    """The act says what is wrong with its arguments, and its answer has the declared type: the SDK checks neither."""
-
-    def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
-        return {"arguments": arguments_to_validate}
-
-    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
-        return data
-
-    def convert_result(self, result: Any) -> CallToolResult | InputRequiredResult:
-        if isinstance(result, CallToolResult | InputRequiredResult):
-            return result
-        return CallToolResult(
-            content=[TextContent(type="text", text=to_json(result).decode())], structured_content=result
-        )
 
 
 async def _answer(

@@ -26,10 +26,11 @@ from mcp_types import (
     ElicitationCapability,
     Icon,
     InputRequiredResult,
+    TextContent,
     ToolAnnotations,
 )
-from pydantic import ConfigDict, ValidationError
-from pydantic_core import to_jsonable_python
+from pydantic import ValidationError
+from pydantic_core import to_json, to_jsonable_python
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -326,12 +327,13 @@ def show_required(server: MCPServer[Any], name: str, *required: str) -> None:
 
 
 def unchecked_tool(
-    function: Callable[[dict[str, Any], Context[Any, Any]], Awaitable[CallToolResult]],
+    function: Callable[..., Awaitable[Any]],
     *,
     name: str,
     description: str,
     parameters: dict[str, Any],
     annotations: ToolAnnotations,
+    answers: dict[str, Any] | None = None,
 ) -> Tool:
     """Its function gets `arguments` and `context`, and says itself which argument is wrong."""
     return Tool(
@@ -340,18 +342,27 @@ def unchecked_tool(
         title=None,
         description=description,
         parameters=parameters,
-        fn_metadata=FuncMetadata(arg_model=_AnyArguments),
+        fn_metadata=_AsTheyCame(arg_model=ArgModelBase, output_schema=answers),
         is_async=True,
         context_kwarg="context",
         annotations=annotations,
     )
 
 
-class _AnyArguments(ArgModelBase):
-    model_config = ConfigDict(extra="allow")
+class _AsTheyCame(FuncMetadata):
+    """The function has judged its arguments, and its answer is what it declares: the SDK checks neither."""
 
-    def model_dump_one_level(self) -> dict[str, Any]:
-        return {"arguments": dict(self.model_extra or {})}
+    def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
+        return {"arguments": arguments_to_validate}
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        return data
+
+    def convert_result(self, result: Any) -> CallToolResult | InputRequiredResult:
+        if isinstance(result, CallToolResult | InputRequiredResult):
+            return result
+        text = TextContent(type="text", text=to_json(result).decode())
+        return CallToolResult(content=[text], structured_content=result)
 
 
 # How many MCP sessions stay open: so many in all and of one caller, the least recently used goes first.
