@@ -69,7 +69,7 @@ def _sentence(text: str) -> str:
 
 def _flags(option: Any) -> str:
     names = ", ".join(code(name) for name in option.opts)
-    return names if option.is_flag else f"{names} {option.name.upper()}"
+    return names if option.is_flag else f"{names} {option.metavar or option.name.upper()}"
 
 
 def _default(option: Any) -> str:

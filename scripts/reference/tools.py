@@ -16,8 +16,9 @@ from scripts.reference.markdown import code, kind, page, table
 from postroom.butlers.tools import CORE_TOOL_NAMES
 from postroom.desk.model import PopupSettings
 from postroom.desk.server import build_server as build_desk
+from postroom.kernel.guard.tools import visitors
 from postroom.kernel.values.errors import PostroomError, TargetUnavailable
-from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.kernel.values.principal import Principal, Role
 from postroom.questions.mcp.tools import ASK_TOOLS
 from postroom.settings.peer import HttpPeer
 
@@ -41,7 +42,7 @@ async def tools_page(shown: Shown) -> str:
 async def _server(shown: Shown, part: str, title: str, *, core: bool = False) -> str:
     url = f"{shown.url(part)}/mcp"
     sections = [f"## {title}"]
-    for tool in sorted(await _listed(shown, url), key=lambda one: one.name):
+    for tool in sorted(await _listed(shown, part, url), key=lambda one: one.name):
         if core or tool.name not in _of_every_butler(part):
             sections.append(_tool(tool, await _callers(shown, part, url, tool.name)))
     return "\n\n".join(sections)
@@ -54,20 +55,30 @@ def _of_every_butler(part: str) -> frozenset[str]:
     return frozenset((*CORE_TOOL_NAMES, *ASK_TOOLS)) - ({"route.execute"} if part == "messenger" else set())
 
 
-async def _listed(shown: Shown, url: str) -> list[Tool]:
-    headers = {"Authorization": f"Bearer {shown.token(OPERATOR)}"}
-    async with (
-        httpx2.AsyncClient(headers=headers) as http,
-        Client(streamable_http_client(url, http_client=http, terminate_on_close=False)) as client,
-    ):
-        return (await client.list_tools()).tools
+async def _listed(shown: Shown, part: str, url: str) -> list[Tool]:
+    """Each caller is shown the tools that they may call."""
+    found: dict[str, Tool] = {}
+    for one in _callers_at(part).values():
+        if not visitors(part)(one) and part != "api":
+            continue
+        headers = {"Authorization": f"Bearer {shown.token(one)}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(url, http_client=http, terminate_on_close=False)) as client,
+        ):
+            found |= {tool.name: tool for tool in (await client.list_tools()).tools}
+    return list(found.values())
+
+
+def _callers_at(part: str) -> dict[str, Principal]:
+    own = Principal(Role.BUTLER, part)
+    asked = {name: own if one is None and part != "api" else one for name, one in PEOPLE.items()}
+    return {name: one for name, one in asked.items() if one is not None}
 
 
 async def _callers(shown: Shown, part: str, url: str, tool: str) -> list[str]:
     """Called without arguments: no tool that changes anything can do without."""
-    own = Principal(Role.BUTLER, part) if part != "api" else None
-    asked = {name: principal or own for name, principal in PEOPLE.items()}
-    may = [name for name, one in asked.items() if one is not None and await _may(shown, url, tool, one)]
+    may = [name for name, one in _callers_at(part).items() if await _may(shown, url, tool, one)]
     return [name for name in may if not _covered(name, may)]
 
 

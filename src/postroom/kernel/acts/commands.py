@@ -74,7 +74,16 @@ def add_command(
     parameters += [_keyword(name, annotation, default) for name, (annotation, default) in shared.items()]
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
-    app.command(command.path.rpartition(" ")[2], help=command.help or words_of(kind))(run)
+    app.command(command.path.rpartition(" ")[2], help=command.help or _as_typed(kind, command))(run)
+
+
+def _as_typed(kind: type[Act[Any]], command: Command) -> str:
+    """The words of the act, with its arguments as they are typed."""
+    words = words_of(kind)
+    for alias, name in names_at(kind, command).items():
+        typed = name.upper() if name in command.positional else flags_of(kind, name, command)[0]
+        words = words.replace(f"`{alias}`", typed)
+    return words
 
 
 def as_json(one: Act[Any], answer: Any) -> Any:
@@ -129,7 +138,9 @@ def parameter_of(kind: type[Act[Any]], name: str, command: Command) -> Parameter
     else:
         if name.endswith(_SECONDS) and option.reads is None:
             words = f"{(words or 'How long').rstrip('.')}: {_HOW_LONG}."
-        told = typer.Option(*flags_of(kind, name, command), metavar=option.metavar, help=words, hidden=option.is_hidden)
+        flags = flags_of(kind, name, command)
+        metavar = None if is_flag else option.metavar or flags[0].lstrip("-").replace("-", "_").upper()
+        told = typer.Option(*flags, metavar=metavar, help=words, hidden=option.is_hidden)
     if is_flag:
         return _keyword(name, Annotated[bool, told], False)
     if is_list:

@@ -245,7 +245,8 @@ def said(words: str, default: Any = None, **bounds: Any) -> Any:
 def words_of(kind: type[Act[Any]]) -> str:
     """What models and people read: the docstring, without its line ends."""
     paragraphs = cleandoc(kind.__doc__ or "").split("\n\n")
-    return "\n\n".join(" ".join(one.split()) for one in paragraphs)
+    words = "\n\n".join(" ".join(one.split()) for one in paragraphs)
+    return words if words.endswith((".", "!", "?", ":")) else f"{words}."
 
 
 def names_at(kind: type[Act[Any]], door: Tool | HttpRoute | Command | None) -> dict[str, str]:

@@ -123,7 +123,7 @@ def _described(kind: type[Act[Any]], route: HttpRoute, components: dict[str, Any
     described: dict[str, Any] = {
         "operationId": operation_of(kind, route),
         "tags": [route.tag],
-        "summary": route.summary or words_of(kind),
+        "summary": route.summary or words_of(kind).removesuffix("."),
         "parameters": [_parameter(name, one, name in required, route) for name, one in in_url.items()],
         "responses": {str(route.status): answer, **{str(code): one for code, one in failures(*route.refusals).items()}},
     }
