@@ -139,8 +139,8 @@ def parameter_of(kind: type[Act[Any]], name: str, command: Command) -> Parameter
         if name.endswith(_SECONDS) and option.reads is None:
             words = f"{(words or 'How long').rstrip('.')}: {_HOW_LONG}."
         flags = flags_of(kind, name, command)
-        metavar = None if is_flag else option.metavar or flags[0].lstrip("-").replace("-", "_").upper()
-        told = typer.Option(*flags, metavar=metavar, help=words, hidden=option.is_hidden)
+        shown = None if is_flag else option.metavar or flags[0].lstrip("-").replace("-", "_").upper()
+        told = typer.Option(*flags, metavar=shown, help=words, hidden=option.is_hidden)
     if is_flag:
         return _keyword(name, Annotated[bool, told], False)
     if is_list:
