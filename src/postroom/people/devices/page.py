@@ -45,7 +45,7 @@ class DevicePages:
 
     async def message(self, visit: Visit) -> Response:
         """Where a press on a notification leads, when there is nothing to decide."""
-        found = await self.devices.message(_person(visit), visit.path["id"]) if self.devices else None
+        found = await self.devices.record.message(_person(visit), visit.path["id"]) if self.devices else None
         if found is None:
             raise HTTPException(404)
         return visit.show("device_message.html", message=found)
@@ -64,7 +64,7 @@ class DevicePages:
     async def remove(self, visit: Visit) -> Response:
         if self.devices is None:
             return visit.go(PATH, _NOT_SET, "bad")
-        gone = await self.devices.remove(_person(visit), visit.path["id"])
+        gone = await self.devices.record.remove(_person(visit), visit.path["id"])
         return visit.go(PATH, f"{gone.name} is notified no more.") if gone else visit.go(PATH, _GONE, "bad")
 
     async def test(self, visit: Visit) -> Response:

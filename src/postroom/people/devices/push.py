@@ -67,13 +67,6 @@ class Devices:
         await self._refuse_too_many(person_id)
         return await self.record.keep(self.channel, person_id, _named(name), subscription)
 
-    async def remove(self, person_id: str, device_id: str) -> PushDevice | None:
-        return await self.record.remove(person_id, device_id)
-
-    async def message(self, person_id: str, delivery_id: str) -> NotifiedMessage | None:
-        """What a notification on one of their devices was about; None when it was on none."""
-        return await self.record.message(person_id, delivery_id)
-
     async def test(self, person_id: str, device_id: str) -> Outcome | None:
         """On the one way out, as everything else; None when it is not this person's, or has ended."""
         known = [one.id for one in await self.listed(person_id) if one.ended_at_us is None]

@@ -136,37 +136,32 @@ def slices(values: Iterable[str]) -> Iterable[list[str]]:
 
 _MOST_ASKED: Final = 1000  # of each kind; a page has fewer
 _MOST_HOLDERS: Final = 5000
-_held_addresses_at = person_addresses.c
 
 
 class StoredHeldAddresses:
-    def __init__(self, database: Database, book: str = HOUSEHOLD_OWNER) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._book = book
 
     async def held(self, folded: Collection[str], ids: Collection[str]) -> Sequence[HeldAddress]:
-        """Those at these folded addresses on any channel, and those with these ids."""
-        asked = union_all(self._holders(sorted(folded)[:_MOST_ASKED]), self._people(sorted(ids)[:_MOST_ASKED]))
-        return await self._database.read(lambda connection: [_held(row) for row in connection.execute(asked)])
-
-    def _holders(self, folded: Sequence[str]) -> Select[Any]:
-        proved = _held_addresses_at.verified_at.is_not(None).label("is_verified")
-        found = select(people.c.id, people.c.name, _held_addresses_at.channel, _held_addresses_at.folded, proved)
-        found = found.join(person_addresses, _held_addresses_at.person_id == people.c.id)
-        return select(
-            found.where(_held_addresses_at.owner_agent == self._book, _held_addresses_at.folded.in_(folded))
-            .limit(_MOST_HOLDERS)
-            .subquery()
-        )
-
-    def _people(self, ids: Sequence[str]) -> Select[Any]:
-        nowhere = (null().label("channel"), null().label("folded"), literal(False).label("is_verified"))
-        mine = and_(people.c.owner_agent == self._book, people.c.id.in_(ids))
-        return select(people.c.id, people.c.name, *nowhere).where(mine)
+        """Those at these folded addresses on any channel, and those with these ids; of the household's own people."""
+        asked = union_all(_holders(sorted(folded)[:_MOST_ASKED]), _without_place(sorted(ids)[:_MOST_ASKED]))
+        rows = await self._database.read(lambda connection: connection.execute(asked).all())
+        return [read(HeldAddress, row, person_id=row.id, name=row.name or row.id) for row in rows]
 
 
-def _held(row: Row[Any]) -> HeldAddress:
-    return read(HeldAddress, row, person_id=row.id, name=row.name or row.id)
+def _holders(folded: Sequence[str]) -> Select[Any]:
+    place = person_addresses.c
+    proved = place.verified_at.is_not(None).label("is_verified")
+    found = select(people.c.id, people.c.name, place.channel, place.folded, proved)
+    found = found.join(person_addresses, place.person_id == people.c.id)
+    found = found.where(place.owner_agent == HOUSEHOLD_OWNER, place.folded.in_(folded)).limit(_MOST_HOLDERS)
+    return select(found.subquery())
+
+
+def _without_place(ids: Sequence[str]) -> Select[Any]:
+    nowhere = (null().label("channel"), null().label("folded"), literal(False).label("is_verified"))
+    mine = and_(people.c.owner_agent == HOUSEHOLD_OWNER, people.c.id.in_(ids))
+    return select(people.c.id, people.c.name, *nowhere).where(mine)
 
 
 # Addresses from which mail came back: closed or doubted together with the news of it, cleared by people.
