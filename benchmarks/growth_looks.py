@@ -32,7 +32,6 @@ from postroom.overview.counts import (
     ConsoleDeliveries,
     ConsoleHealth,
     StoredOverview,
-    StoredWhatWaits,
 )
 from postroom.overview.pruning import STALE
 from postroom.overview.tracking import StoredDeliveries
@@ -95,9 +94,9 @@ class Asked:
 
     def _front(self) -> dict[str, Look]:
         health, audit = ConsoleHealth(self.database, CHANNELS, BreakerPolicy()), StoredAudit(self.database, str)
-        waits, overview, talks = StoredWhatWaits(self.database), StoredOverview(self.database), TalkPulse(self.database)
+        overview, talks = StoredOverview(self.database), TalkPulse(self.database)
         return {
-            "badges of the navigation": lambda: waits.counts(WHO, WHO, self.now_us),
+            "badges of the navigation": lambda: overview.waits(WHO, WHO, self.now_us),
             "first page: the day by channel": lambda: health.tallies(self.now_us - DAY_US),
             "first page: what was given up": health.trouble,
             "health: the queue": health.depth,

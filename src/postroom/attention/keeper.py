@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 import structlog
@@ -56,25 +57,15 @@ def _returned(turn: Turn, key: str, until_us: int) -> Fact:
     return Returned(at_us=turn.moment_us, send=key, until_us=until_us)
 
 
-@dataclass(frozen=True, slots=True)
-class Receipts:
-    ended: Sequence[SettledSend]
-
-    def __call__(self, turn: Turn) -> Iterable[Fact]:
-        for one in self.ended:
-            yield from _receipt(turn, one)
+def _receipts(ended: Sequence[SettledSend], turn: Turn) -> Iterable[Fact]:
+    return [fact for one in ended for fact in _receipt(turn, one)]
 
 
-@dataclass(frozen=True, slots=True)
-class Twice:
+def _twice(key: str, turn: Turn) -> Iterable[Fact]:
     """Of a send that another way was chosen for, and that could not be taken back any more."""
-
-    key: str
-
-    def __call__(self, turn: Turn) -> Iterable[Fact]:
-        send = turn.state.sends[self.key]
-        for name in send.notices:
-            yield MayArriveTwice(at_us=turn.moment_us, notice=name, send=send.key, channel=send.channel)
+    send = turn.state.sends[key]
+    for name in send.notices:
+        yield MayArriveTwice(at_us=turn.moment_us, notice=name, send=send.key, channel=send.channel)
 
 
 def _receipt(turn: Turn, one: SettledSend) -> Iterable[Fact]:
@@ -237,14 +228,14 @@ class Carrier:
         for person in dict.fromkeys(one.person for one in rest):
             mine = [one for one in rest if one.person == person]
             keys = tuple(one.key for one in mine)
-            await self.book.change(person, Receipts(mine), wanted=Wanted(sends=keys))
+            await self.book.change(person, partial(_receipts, mine), wanted=Wanted(sends=keys))
 
     async def take_back(self) -> None:
         """What another way was chosen for. Asked every round, so that dying in between only puts it off."""
         for row in await self.queue.replaced(_AT_A_TIME):
             taken = await self.amends.take_back(row.delivery_id or "")
             if not taken and not decoded(NoticeSend, row.send).twice:
-                await self._tell(row.person, row.key, Twice(row.key))
+                await self._tell(row.person, row.key, partial(_twice, row.key))
 
     async def _tell(self, person: str, key: str, facts: Callable[[Turn], Iterable[Fact]]) -> None:
         await self.book.change(person, facts, wanted=Wanted(sends=(key,)))

@@ -78,7 +78,6 @@ from postroom.overview.counts import (
     ConsoleHealth,
     ConsoleOverview,
     StoredOverview,
-    StoredWhatWaits,
 )
 from postroom.overview.health import Machinery, health_section
 from postroom.overview.today import Badges, TodayPage, WaitingWork, events_page, today_section
@@ -109,7 +108,7 @@ def console_pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Fa
     audit = StoredAudit(database, world.mint.mint)
     parts = ConsoleParts(
         sections=[*_sections(world, bulk, failing), *account_sections(admissions, audit)],
-        badges=Badges(record=StoredWhatWaits(database), approvals_on=world.settings.approvals_on),
+        badges=Badges(record=StoredOverview(database), approvals_on=world.settings.approvals_on),
         sandbox_url=world.sandbox_url,
         more_pages=[events_page(changes, world.clock, admissions.sessions)],
         admissions=admissions,

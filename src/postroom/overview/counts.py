@@ -96,6 +96,20 @@ class StoredOverview:
     async def pulse(self) -> dict[str, tuple[Any, ...]]:
         return await self._database.read(pulse)
 
+    async def waits(self, person_id: str | None, user_id: str | None, now_us: int) -> WhatWaits:
+        """
+        In one read: the navigation of every page shows it. None: somebody who can be asked nothing, or has no inbox.
+        """
+
+        def read(connection: Connection) -> WhatWaits:
+            return WhatWaits(
+                questions=0 if person_id is None else waiting_for(connection, person_id),
+                approvals=awaiting_approval(connection, now_us),
+                unread=0 if user_id is None else unread(connection, user_id, now_us),
+            )
+
+        return await self._database.read(read)
+
 
 def tallies(connection: Connection, channels: Sequence[str], since_us: int) -> list[Tally]:
     """An id is a time, so the index over channel, status and id answers for a window of time."""
@@ -299,26 +313,6 @@ def decided(connection: Connection, since_us: int) -> list[float]:
         .limit(_MOST_ARRIVALS)
     )
     return [(row.decided_at - row.requested_at) / 1000 for row in connection.execute(newest)]
-
-
-# -- How much waits for one person, in one read: the navigation of every page shows it --
-
-
-class StoredWhatWaits:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def counts(self, person_id: str | None, user_id: str | None, now_us: int) -> WhatWaits:
-        """None: somebody who can be asked nothing, or has no inbox."""
-
-        def read(connection: Connection) -> WhatWaits:
-            return WhatWaits(
-                questions=0 if person_id is None else waiting_for(connection, person_id),
-                approvals=awaiting_approval(connection, now_us),
-                unread=0 if user_id is None else unread(connection, user_id, now_us),
-            )
-
-        return await self._database.read(read)
 
 
 # -- What the console's pages read of the ledger --

@@ -10,19 +10,17 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from postroom.attention.attention import Attention
-from postroom.attention.reading import AttentionFigures
 from postroom.console.live import Tools, asked
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.console.words import amount, channel_word
-from postroom.delivery.reading.counts import Slice, Took
-from postroom.delivery.rules.breaker import Circuit, CircuitState
-from postroom.kernel.database.engine import LivingWorker
+from postroom.delivery.reading.counts import Depth, Slice, Tally, Took
+from postroom.delivery.rules.breaker import CircuitState
 from postroom.kernel.running.loop import LoopTrouble
-from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.kernel.values.zones import duration, said_moment
 from postroom.message.inbound import InboundTrouble
 from postroom.overview.counts import ConsoleHealth
+from postroom.overview.today import answered
 
 _NOTHING: Final = "Nothing to do."
 _LOOK: Final = (
@@ -336,25 +334,26 @@ def health_section(
     async def health(visit: Visit) -> Response:
         circuits = (await asked(tools, visit.principal, "messenger_circuit_status", {}) or {}).get("circuits")
         limits = await asked(tools, visit.principal, "messenger_rate_limit_status", {})
-        mail = await _mail(reader)
+        day_us, hours = visit.now_us - seconds(_HOURS * _HOUR_SECONDS), _hours_before(visit.now_us)
+        deaf = await answered(reader.hearing(), default=())
+        slices = await answered(reader.series(hours, _SAMPLE), default=None)
         return visit.show(
             "health.html",
             channels=reader.channels,
             circuits=circuits,
-            states=await _states(reader, circuits, limits, mail["deaf"], visit.now_us, visit.zone)
-            if circuits
-            else None,
+            states=await _states(reader, circuits, limits, deaf, visit.now_us, visit.zone) if circuits else None,
             not_set_up=[name for name, one in (circuits or {}).items() if not _is_set_up(one)],
-            written=None if circuits else await _written(reader, visit.now_us),
+            written=None if circuits else await answered(reader.circuits(visit.now_us), default=None),
             limits=limits,
-            used=limits_in_use(limits, await _busy(reader, visit.now_us)) if limits else None,
-            queue=await _queue(reader, visit.now_us),
-            people=await _people(reader, visit.now_us),
-            workers=await _workers(reader, visit.now_us),
-            charts=await _charts(reader, visit.now_us),
+            used=limits_in_use(limits, _busy(await answered(reader.tallies(day_us), default=()))) if limits else None,
+            queue=_queue(await answered(reader.depth(), default=None), visit.now_us),
+            people=_people(await answered(reader.decided(day_us), default=())),
+            workers=await answered(reader.workers(visit.now_us), default=()),
+            charts=None if slices is None else _charts_of(slices),
             sample=_SAMPLE,
-            **mail,
-            notices=await _notices(notices) if notices else None,
+            deaf=deaf,
+            closed=await answered(reader.closed(_MOST_CLOSED), default=()),
+            notices=await answered(notices.figures(), default=None) if notices else None,
             silent=machinery.silent if machinery else "",
             facts=machinery.facts if machinery else {},
             failing=machinery.failing() if machinery else (),
@@ -363,20 +362,9 @@ def health_section(
     return ConsoleSection(name="Health", pages=(ConsolePage("/health", health),))
 
 
-async def _people(reader: ConsoleHealth, now_us: int) -> tuple[int, float] | None:
+def _people(waited: Sequence[float]) -> tuple[int, float] | None:
     """How many of the last day people decided on, and how long half of them waited for that; no channel's time."""
-    try:
-        waited = sorted(await reader.decided(now_us - seconds(_HOURS * _HOUR_SECONDS)))
-    except StoreUnavailable:
-        return None
-    return (len(waited), waited[len(waited) // 2] / 1000) if waited else None
-
-
-async def _workers(reader: ConsoleHealth, now_us: int) -> Sequence[LivingWorker]:
-    try:
-        return await reader.workers(now_us)
-    except StoreUnavailable:
-        return ()
+    return (len(waited), sorted(waited)[len(waited) // 2] / 1000) if waited else None
 
 
 async def _states(
@@ -389,7 +377,8 @@ async def _states(
 ) -> list[ChannelState]:
     """Those that are set up, with what this moment says of each; what needs a look comes first."""
     throttles = (limits or {}).get("provider_throttles", {})
-    slow, unheard = await _health_slow(reader, now_us), {one.channel: one.sentence for one in deaf}
+    slow = _slow_channels(await answered(reader.arrivals(now_us - seconds(_HOUR_SECONDS), now_us), default=()))
+    unheard = {one.channel: one.sentence for one in deaf}
     found = [
         channel_state(
             name,
@@ -408,40 +397,13 @@ async def _states(
     return sorted(found, key=lambda one: _FIRST.index(one.tone))
 
 
-async def _health_slow(reader: ConsoleHealth, now_us: int) -> Mapping[str, float]:
-    try:
-        return _slow_channels(await reader.arrivals(now_us - seconds(_HOUR_SECONDS), now_us))
-    except StoreUnavailable:
-        return {}
-
-
-async def _busy(reader: ConsoleHealth, now_us: int) -> Mapping[str, int]:
-    """By channel how many ended in the last day."""
-    try:
-        found = await reader.tallies(now_us - seconds(_HOURS * _HOUR_SECONDS))
-    except StoreUnavailable:
-        return {}
+def _busy(found: Sequence[Tally]) -> Mapping[str, int]:
+    """By channel how many ended."""
     return {one.channel: sum(one.counts.values()) for one in found}
 
 
-async def _charts(reader: ConsoleHealth, now_us: int) -> Charts | None:
-    try:
-        return _charts_of(await reader.series(_hours_before(now_us), _SAMPLE))
-    except StoreUnavailable:
-        return None
-
-
-async def _notices(notices: Attention) -> AttentionFigures | None:
-    try:
-        return await notices.figures()
-    except StoreUnavailable:
-        return None
-
-
-async def _queue(reader: ConsoleHealth, now_us: int) -> dict[str, Any] | None:
-    try:
-        depth = await reader.depth()
-    except StoreUnavailable:
+def _queue(depth: Depth | None, now_us: int) -> dict[str, float | None] | None:
+    if depth is None:
         return None
     oldest = depth.oldest_created_at_us
     return {
@@ -449,17 +411,3 @@ async def _queue(reader: ConsoleHealth, now_us: int) -> dict[str, Any] | None:
         "sending": sum(many for (_, status), many in depth.counts.items() if status == "in_progress"),
         "oldest_seconds": None if oldest is None else max(0, now_us - oldest) / SECOND_US,
     }
-
-
-async def _mail(reader: ConsoleHealth) -> dict[str, Any]:
-    try:
-        return {"deaf": await reader.hearing(), "closed": await reader.closed(_MOST_CLOSED)}
-    except StoreUnavailable:
-        return {"deaf": (), "closed": ()}
-
-
-async def _written(reader: ConsoleHealth, now_us: int) -> Mapping[str, Circuit] | None:
-    try:
-        return await reader.circuits(now_us)
-    except StoreUnavailable:
-        return None

@@ -27,7 +27,7 @@ from postroom.kernel.values.errors import PostroomError, StoreUnavailable
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.delivery import Status
-from postroom.overview.counts import ConsoleOverview, StoredOverview, StoredWhatWaits
+from postroom.overview.counts import ConsoleOverview, StoredOverview
 from postroom.people.model import inbox_of
 from postroom.people.signing_in.store import ConsoleSessions
 from postroom.questions.model import SubjectKind
@@ -44,13 +44,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Badges:
-    record: StoredWhatWaits
+    record: StoredOverview
     approvals_on: bool
 
     async def of(self, who: Principal, now_us: int) -> Mapping[str, int]:
         """By the path of a section; nothing when the record does not answer, for a page says so itself."""
         try:
-            waits = await self.record.counts(person_id_of(who), inbox_of(who), now_us)
+            waits = await self.record.waits(person_id_of(who), inbox_of(who), now_us)
         except StoreUnavailable:
             return {}
         approvals = waits.approvals if self.approvals_on else 0
@@ -171,16 +171,16 @@ class TodayPage:
 
     async def show(self, visit: Visit) -> Response:
         day = await _day(self.overview, visit.now_us) if visit.is_operator else None
-        approvals = await _answered(self.waiting.approvals(visit.now_us), default=_AWAY)
+        approvals = await answered(self.waiting.approvals(visit.now_us), default=_AWAY)
         return visit.show(
             "today.html",
             day=day,
             silent=self.silent if visit.is_operator else "",
             approvals=None if approvals is _AWAY else approvals,
             approvals_off=approvals is None,
-            unread=await _answered(self.waiting.unread(visit.principal, visit.now_us), default=None),
-            asked=await _answered(self.questions.waiting(visit.principal), default=None),
-            held=await _answered(self.notices.held(person_id_of(visit.principal)), default=None) if self.notices else 0,
+            unread=await answered(self.waiting.unread(visit.principal, visit.now_us), default=None),
+            asked=await answered(self.questions.waiting(visit.principal), default=None),
+            held=await answered(self.notices.held(person_id_of(visit.principal)), default=None) if self.notices else 0,
             waits=await self._waits(visit, approvals),
             names=await self._names(visit, day),
         )
@@ -189,8 +189,8 @@ class TodayPage:
         """A message that waits stands here once, as itself, and not as the question about it as well."""
         actions = await self._actions(visit)
         besides = None if actions is None else SubjectKind.APPROVAL
-        asked = await _answered(self.questions.waiting(visit.principal, besides=besides), default=None)
-        cards = await _answered(self.questions.cards(visit, besides=besides), default=())
+        asked = await answered(self.questions.waiting(visit.principal, besides=besides), default=None)
+        cards = await answered(self.questions.cards(visit, besides=besides), default=())
         return Waits(
             things=newest_first(cards, actions or ()),
             questions=asked,
@@ -223,15 +223,16 @@ def today_section(page: TodayPage) -> ConsoleSection:
 
 async def _day(overview: ConsoleOverview, now_us: int) -> Day:
     return Day(
-        tallies=await _answered(overview.tallies(now_us - seconds(_DAY_SECONDS)), default=None),
-        trouble=await _answered(overview.trouble(), default=None),
-        circuits=await _answered(overview.circuits(now_us), default=None),
-        depth=await _answered(overview.depth(), default=None),
-        latest=await _answered(overview.latest(_LATEST), default=None),
+        tallies=await answered(overview.tallies(now_us - seconds(_DAY_SECONDS)), default=None),
+        trouble=await answered(overview.trouble(), default=None),
+        circuits=await answered(overview.circuits(now_us), default=None),
+        depth=await answered(overview.depth(), default=None),
+        latest=await answered(overview.latest(_LATEST), default=None),
     )
 
 
-async def _answered(asked: Awaitable[Result], default: Any) -> Result | Any:
+async def answered(asked: Awaitable[Result], default: Any) -> Result | Any:
+    """Each part of a page stands alone: a source that does not answer hides no other."""
     try:
         return await asked
     except StoreUnavailable:

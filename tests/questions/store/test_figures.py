@@ -11,7 +11,7 @@ from postroom.conversations.store import WRITTEN
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
-from postroom.overview.counts import StoredWhatWaits, WhatWaits
+from postroom.overview.counts import StoredOverview, WhatWaits
 from postroom.questions.model import (
     Attempt,
     PlannedPresentation,
@@ -54,7 +54,7 @@ async def test_what_is_about_one_kind_of_thing_can_be_left_out(database: Databas
 
     assert [await figures.waiting_for("anna"), await figures.waiting_besides("anna", SubjectKind.APPROVAL)] == [3, 2]
     assert {one.wording.question for one in besides} == {"0?", "2?"}
-    waits = await StoredWhatWaits(database).counts("anna", None, NOW)
+    waits = await StoredOverview(database).waits("anna", None, NOW)
     assert waits == WhatWaits(questions=3, approvals=0, unread=0)
 
 

@@ -209,7 +209,7 @@ class StoredApprovals:
 
     def _queue(self, connection: Connection, new: NewDelivery, parking: Parking) -> Inserted:
         steps.refuse_flood(connection, new.agent, parking.most_pending)
-        steps.insert_action(connection, new, parking, ActionStatus.PENDING)
+        steps.insert_action(connection, new, parking)
         self._log(
             connection,
             ApprovalEventType.ACTION_QUEUED,
@@ -221,7 +221,7 @@ class StoredApprovals:
         return Inserted(created=True, snapshot=new_snapshot(new, Status.AWAITING_APPROVAL))
 
     def _let_pass(self, connection: Connection, new: NewDelivery, parking: Parking, rule: StandingRule) -> Inserted:
-        steps.insert_action(connection, new, parking, ActionStatus.APPROVED, rule)
+        steps.insert_action(connection, new, parking, rule)
         steps.move(connection, new.id, DeliveryEvent.APPROVE, new.created_at_us)
         self._log(
             connection,

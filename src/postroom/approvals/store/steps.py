@@ -295,24 +295,10 @@ def delivery_by_key(connection: Connection, key: str) -> Snapshot:
     return snapshot_of(connection.execute(select(*columns).where(delivery_requests.c.idempotency_key == key)).one())
 
 
-def insert_action(
-    connection: Connection, new: NewDelivery, parking: Parking, status: ActionStatus, rule: StandingRule | None = None
-) -> None:
-    connection.execute(
-        insert(pending_actions).values(
-            id=new.id,
-            origin_butler=new.agent,
-            content_hash=content_of(new).hash,
-            risk=str(parking.risk),
-            status=str(status),
-            requested_at=new.created_at_us,
-            expires_at=parking.expires_at_us,
-            decided_by=f"rule:{rule.id}" if rule else None,
-            decided_at=new.created_at_us if rule else None,
-            approval_rule_id=rule.id if rule else None,
-            edited=False,
-        )
-    )
+def insert_action(connection: Connection, new: NewDelivery, parking: Parking, rule: StandingRule | None = None) -> None:
+    """Approved already where a rule has agreed to it."""
+    row = _action(new, parking, rule, new.created_at_us)
+    connection.execute(insert(pending_actions).values(id=new.id, origin_butler=new.agent, **row))
 
 
 def refuse_flood(connection: Connection, agent: str, most: int) -> None:
