@@ -110,10 +110,10 @@ class Attended:
         record = StoredCorrections(self.world.database, acceptance.mint, ParkedDeliveries())
         self.corrections = Corrections(plane=bare, record=record)
         self.amends = Amending(Amends(corrections=self.corrections))
-        carrier = Carrier(book=book, queue=store, way_out=self.way_out, amends=self.amends)
+        carrier = Carrier(book=book, way_out=self.way_out, amends=self.amends)
         considering = Considering(book=book, doorstep=Doorstep(acceptance=acceptance), carrier=carrier)
         self.attention = Attention(book=book, considering=considering)
-        self.keeper = Keeper(book=book, queue=store, carrier=carrier, channels_down=ChannelsDown(bare))
+        self.keeper = Keeper(book=book, carrier=carrier, channels_down=ChannelsDown(bare))
         self.plane = replace(bare, attention=self.attention)
 
     async def notify(self, message: str = "Hello", *, wait_seconds: float = 5, **fields: Any) -> Outcome:

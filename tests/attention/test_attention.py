@@ -157,7 +157,7 @@ async def test_killed_before_the_delivery_is_noted_the_next_process_notes_it(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(type(house.keeper.queue), "handed_over", killed)
+        patched.setattr(type(house.keeper.book.store), "handed_over", killed)
         await world.advance(NIGHT_SECONDS)
         with pytest.raises(Killed):
             await house.look()
@@ -456,10 +456,11 @@ async def test_what_was_never_handed_over_before_the_fallback_never_is(world: Wo
     with pytest.raises(Killed):
         await house.notify("Hello", idempotency_key="k")
     again = house.restarted()
-    again.keeper.channels_down, again.keeper.queue = _telegram_down, Idle(again.keeper.queue)  # type: ignore[assignment]
+    again.keeper.channels_down, book = _telegram_down, again.keeper.book
+    book.store = Idle(book.store)  # type: ignore[assignment]
     await again.later(1)
     await again.later(121)
-    again.keeper.queue = again.keeper.queue.inner  # type: ignore[attr-defined]
+    book.store = book.store.inner  # type: ignore[attr-defined]
     await _channel_back(again)
 
     assert (len(world.telegram.calls), len(world.email.calls)) == (0, 1)

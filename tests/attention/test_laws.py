@@ -107,7 +107,7 @@ class Gauge(AttentionMeter):
 @pytest.mark.requirement("attention:accounted")
 async def test_it_looks_once_a_minute_and_costs_nothing_where_there_are_no_notices(world: World) -> None:
     house, gauge = Attended(world), Gauge()
-    auditor = Auditor(attention=house.attention, queue=house.keeper.queue, meter=gauge)
+    auditor = Auditor(attention=house.attention, meter=gauge)
     finished = world.database.finished
     assert await auditor.look() == world.clock.now_us() + LOOK_SECONDS * 1_000_000
     assert (gauge.counts, world.database.finished) == ([0], finished)
@@ -116,7 +116,7 @@ async def test_it_looks_once_a_minute_and_costs_nothing_where_there_are_no_notic
 @pytest.mark.requirement("attention:accounted")
 async def test_what_is_lost_or_waits_for_nothing_is_counted(world: World) -> None:
     house, gauge = Attended(world, HELD_AT_NIGHT), Gauge()
-    auditor = Auditor(attention=house.attention, queue=house.keeper.queue, meter=gauge)
+    auditor = Auditor(attention=house.attention, meter=gauge)
     await house.notify("Hello")
     await auditor.look()
     (row,) = await world.rows(notices)
@@ -132,7 +132,7 @@ async def test_what_is_lost_or_waits_for_nothing_is_counted(world: World) -> Non
 @pytest.mark.requirement("attention:accounted")
 async def test_all_that_is_kept_is_counted_once_an_hour_and_what_was_missing_stays_counted(world: World) -> None:
     house, gauge = Attended(world, HELD_AT_NIGHT), Gauge()
-    auditor = Auditor(attention=house.attention, queue=house.keeper.queue, meter=gauge)
+    auditor = Auditor(attention=house.attention, meter=gauge)
     await house.notify("Hello")
     world.clock.jump(3600)
     await house.look()
@@ -150,7 +150,7 @@ async def test_all_that_is_kept_is_counted_once_an_hour_and_what_was_missing_sta
 @pytest.mark.requirement("attention:accounted")
 async def test_who_is_still_due_at_the_next_look_is_counted_and_a_machine_that_slept_is_not(world: World) -> None:
     house, gauge = Attended(world, HELD_AT_NIGHT), Gauge()
-    auditor = Auditor(attention=house.attention, queue=house.keeper.queue, meter=gauge)
+    auditor = Auditor(attention=house.attention, meter=gauge)
     await house.notify("Hello")
     world.clock.jump(3600)
     await auditor.look()  # it has just woken

@@ -25,7 +25,6 @@ from postroom.attention.state import (
     Withdrawn,
     decoded,
 )
-from postroom.attention.store import StoredNotices
 from postroom.attention.turn import HouseholdNames, NoticeBook, Turn
 from postroom.kernel.values.errors import Code, ErrorClass, FieldError, Refused, ValidationError, error_of
 from postroom.kernel.values.ids import seconds
@@ -469,7 +468,6 @@ class Auditor:
     """
 
     attention: Attention
-    queue: StoredNotices
     meter: AttentionMeter
     _late: frozenset[str] = field(init=False, default=frozenset())
     _lost: Sequence[str] = field(init=False, default=())
@@ -481,7 +479,10 @@ class Auditor:
         return now_us + seconds(LOOK_SECONDS)
 
     async def _unaccounted(self, now_us: int) -> int:
-        before, self._late = self._late, frozenset(await self.queue.due(now_us - seconds(LOOK_SECONDS), _MOST_LATE))
+        before, self._late = (
+            self._late,
+            frozenset(await self.attention.book.store.due(now_us - seconds(LOOK_SECONDS), _MOST_LATE)),
+        )
         if now_us >= self._count_again_us:
             self._lost = await self.attention.reading.first_law()
             self._count_again_us = now_us + seconds(COUNT_SECONDS)

@@ -25,7 +25,6 @@ from postroom.attention.state import (
     decoded,
     encoded,
 )
-from postroom.attention.store import StoredNotices
 from postroom.attention.turn import NoticeBook, Turn
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.rules import Correcting, CorrectionAct, CorrectionAnswer, CorrectionStatus
@@ -166,7 +165,6 @@ class Carrier:
     """The one way out of attention; `amends` changes what has been handed over already."""
 
     book: NoticeBook
-    queue: StoredNotices
     way_out: Outbound
     amends: Amends
 
@@ -195,7 +193,7 @@ class Carrier:
     async def _overtaken(self, row: SendRow) -> None:
         found = await self.amends.under(decoded(Outgoing, row.outgoing))
         if found is not None:
-            await self.queue.handed_over(row.key, row.fence, found)
+            await self.book.store.handed_over(row.key, row.fence, found)
         else:
             await self._tell(row.person, row.key, lambda turn: [of(turn, row.key, SendOutcome.WITHDRAWN)])
 
@@ -203,7 +201,7 @@ class Carrier:
         if outcome.delivery_id is None:
             await self._not_stored(row, outcome)
             return
-        await self.queue.handed_over(row.key, row.fence, outcome.delivery_id)
+        await self.book.store.handed_over(row.key, row.fence, outcome.delivery_id)
         if outcome.delivery_status is Status.DELIVERED:
             await self._tell(row.person, row.key, lambda turn: [of(turn, row.key, SendOutcome.OK)])
 
@@ -223,7 +221,7 @@ class Carrier:
         refused = {one.key: outgoing for one in ended if (outgoing := _not_amended(one)) is not None}
         for one in ended:
             if one.key in refused:
-                await self.queue.send_anew(one.key, one.delivery_id, encoded(_anew(refused[one.key])))
+                await self.book.store.send_anew(one.key, one.delivery_id, encoded(_anew(refused[one.key])))
         rest = [one for one in ended if one.key not in refused]
         for person in dict.fromkeys(one.person for one in rest):
             mine = [one for one in rest if one.person == person]
@@ -232,7 +230,7 @@ class Carrier:
 
     async def take_back(self) -> None:
         """What another way was chosen for. Asked every round, so that dying in between only puts it off."""
-        for row in await self.queue.replaced(_AT_A_TIME):
+        for row in await self.book.store.replaced(_AT_A_TIME):
             taken = await self.amends.take_back(row.delivery_id or "")
             if not taken and not decoded(NoticeSend, row.send).twice:
                 await self._tell(row.person, row.key, partial(_twice, row.key))
@@ -266,7 +264,6 @@ class Keeper:
     """
 
     book: NoticeBook
-    queue: StoredNotices
     carrier: Carrier
     channels_down: _Down
     _told: frozenset[str] | None = field(init=False, default=None)  # at first no one was: channels may have come back
@@ -284,7 +281,7 @@ class Keeper:
         return self.book.clock.now_us() if more else await self._next()
 
     async def _next(self) -> int:
-        due_us, soon_us = await self.queue.next_due(), self._soon()
+        due_us, soon_us = await self.book.store.next_due(), self._soon()
         return soon_us if due_us is None or due_us <= self.book.clock.now_us() else min(soon_us, due_us)
 
     def _soon(self) -> int:
@@ -300,12 +297,12 @@ class Keeper:
         self._told = self.book.down
 
     async def _receipts(self) -> None:
-        ended = await self.queue.settled(_AT_A_TIME)
+        ended = await self.book.store.settled(_AT_A_TIME)
         if ended:
             await self.carrier.settle(ended)
 
     async def _judge_who_is_due(self) -> None:
-        for person in await self.queue.due(self.book.clock.now_us(), _AT_A_TIME):
+        for person in await self.book.store.due(self.book.clock.now_us(), _AT_A_TIME):
             await self._judge(person)
 
     async def _judge(self, person: str) -> None:
@@ -315,7 +312,7 @@ class Keeper:
         """Whether there may be more to hand over."""
         now_us = self.book.clock.now_us()
         lease_us = now_us + seconds(LEASE_SECONDS)
-        rows = await self.queue.take_sends(now_us, lease_until_us=lease_us, limit=_AT_A_TIME)
+        rows = await self.book.store.take_sends(now_us, lease_until_us=lease_us, limit=_AT_A_TIME)
         await asyncio.gather(*(self._carry(row) for row in rows))
         return len(rows) == _AT_A_TIME
 

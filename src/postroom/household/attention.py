@@ -149,14 +149,14 @@ async def attending(
 ) -> AsyncIterator[Plane]:
     """The plane that asks before it accepts; what attention itself releases leaves by the one that does not."""
     async with started as plane:
-        book, queue = attention.book, StoredNotices(store.database)
+        book = attention.book
         record = StoredCorrections(store.database, plane.acceptance.mint, ParkedDeliveries())
         corrections = Corrections(plane=plane, record=record)
-        carrier = Carrier(book=book, queue=queue, way_out=plane, amends=Amends(corrections=corrections))
+        carrier = Carrier(book=book, way_out=plane, amends=Amends(corrections=corrections))
         doorstep = Doorstep(acceptance=plane.acceptance, button_key=key)
         attention.considering = Considering(book=book, doorstep=doorstep, carrier=carrier)
-        keeper = Keeper(book=book, queue=queue, carrier=carrier, channels_down=ChannelsDown(plane))
-        auditor = Auditor(attention=attention, queue=queue, meter=AttentionMeter(registry))
+        keeper = Keeper(book=book, carrier=carrier, channels_down=ChannelsDown(plane))
+        auditor = Auditor(attention=attention, meter=AttentionMeter(registry))
         await book.refresh()
         async with (
             loops.running("attention", keeper.look, wake=book.woken),
