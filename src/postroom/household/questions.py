@@ -47,7 +47,7 @@ from postroom.people.people import HouseholdPeople, HouseholdTrust
 from postroom.questions.acts import AskRouteParts, ask_router
 from postroom.questions.asked_people import AskedPeople, Strangers
 from postroom.questions.hearing import Hearing
-from postroom.questions.links.links import LinkParts, Links, link_router
+from postroom.questions.links.links import LinkPages, Links, link_router
 from postroom.questions.mcp.tasks import ClientForms
 from postroom.questions.mcp.tools import ASK_TOOLS, AskToolParts, add_ask_tools, add_ready_prompts
 from postroom.questions.model import Question, QuestionEvent, SubjectKind, is_approval
@@ -96,7 +96,7 @@ def ask_routers(parts: AskingParts, settings: Settings, store: OpenedStore) -> l
         mint=parts.mint.mint,
         may_answer=answers_for_themselves(approvers),
     )
-    links = LinkParts(
+    links = LinkPages(
         links=parts.links, key=household_key(settings.home, "link pages"), clock=parts.clock, zone_of=parts.zone_of
     )
     return [ask_router(asks), link_router(links)]

@@ -170,7 +170,7 @@ _Token = Annotated[str, Path(max_length=128, description="From the link")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinkParts:
+class LinkPages:
     """`key` seals the forms of the pages."""
 
     links: Links
@@ -178,9 +178,73 @@ class LinkParts:
     clock: Clock
     zone_of: Callable[[str], str]
 
+    async def look(self, token: str) -> HTMLResponse:
+        opened = await self._opened(token)
+        return _answer(plain_page(_GONE), 410) if opened is None else await self._asked(token, opened)
 
-def link_router(parts: LinkParts) -> APIRouter:
-    pages = _Pages(parts)
+    async def sent(self, token: str, form: SentForm) -> HTMLResponse:
+        opened = await self._opened(token)
+        if opened is None:
+            return _answer(plain_page(_GONE), 410)
+        step = _step(form)
+        if not self._nonce(token, opened, step).is_own(form.get(NONCE), self.clock.now_us()):
+            return await self._asked(token, opened, _AGAIN, 400)
+        try:
+            given = given_of(_meant(form), opened.view.question.wording)
+        except ValidationError as error:
+            return await self._asked(token, opened, error.fields[0].error, 422)
+        if step == _FIRST and opened.view.question.wording.kind is QuestionKind.APPROVE:
+            return await self._confirm(token, opened, given)
+        return await self._decided(token, opened, given, form.get(NONCE))
+
+    async def _decided(self, token: str, opened: OpenedLink, given: Given, nonce: str) -> HTMLResponse:
+        """The same form sent twice is one answer; another answer from the same page is another."""
+        event_id = hashlib.sha256(f"{nonce}\x1f{given!r}".encode("utf-8", "surrogatepass")).hexdigest()
+        try:
+            heard = await self.links.answer(token, given, event_id=event_id)
+        except StoreUnavailable:
+            return _answer(plain_page(_AWAY), 503)
+        return await self._told(token, opened, heard)
+
+    async def _told(self, token: str, opened: OpenedLink, heard: HeardAnswer) -> HTMLResponse:
+        verdict = heard.verdict
+        if verdict.kind is VerdictKind.ACCEPTED:
+            return _answer(plain_page(_THANKS))
+        if verdict.kind in _STATUS:
+            return _answer(plain_page(_sentence(verdict.reason)), _STATUS[verdict.kind])
+        return await self._asked(token, opened, _sentence(verdict.reason), 422)
+
+    async def _opened(self, token: str) -> OpenedLink | None:
+        """None for a link that is unknown, used, or of words that are no longer the question's."""
+        try:
+            opened = await self.links.open(token)
+        except Refused as error:
+            if error.code is not Code.NOT_FOUND:
+                raise
+            return None
+        is_over = opened.view.question.expires_at_us < self.clock.now_us()
+        return opened if opened.is_current and opened.view.question.is_open and not is_over else None
+
+    async def _asked(
+        self, token: str, opened: OpenedLink, problem: str | None = None, status: int = 200
+    ) -> HTMLResponse:
+        nonce = self._nonce(token, opened, _FIRST).make(self.clock.now_us())
+        zone = self.zone_of(opened.person_id)
+        question = opened.view.question
+        page = await made(question, question_page, question, opened.person_name, nonce, problem, zone=zone)
+        return _answer(page, status)
+
+    async def _confirm(self, token: str, opened: OpenedLink, given: Given) -> HTMLResponse:
+        act, value = (DECLINE, "") if given.declined else (_SECOND, given.value or "")
+        nonce = self._nonce(token, opened, _confirming(act, value)).make(self.clock.now_us())
+        question = opened.view.question
+        return _answer(await made(question, confirm_page, question, opened.person_name, nonce, act, value))
+
+    def _nonce(self, token: str, opened: OpenedLink, step: str) -> LinkNonce:
+        return LinkNonce(key=self.key, token=token, revision=opened.revision, step=step)
+
+
+def link_router(pages: LinkPages) -> APIRouter:
     router = APIRouter(
         prefix=PATH,
         tags=["asks"],
@@ -202,76 +266,6 @@ def link_router(parts: LinkParts) -> APIRouter:
         return await pages.sent(token, read_form(await request.body()))
 
     return router
-
-
-class _Pages:
-    def __init__(self, parts: LinkParts) -> None:
-        self._parts = parts
-
-    async def look(self, token: str) -> HTMLResponse:
-        opened = await self._opened(token)
-        return _answer(plain_page(_GONE), 410) if opened is None else await self._asked(token, opened)
-
-    async def sent(self, token: str, form: SentForm) -> HTMLResponse:
-        opened = await self._opened(token)
-        if opened is None:
-            return _answer(plain_page(_GONE), 410)
-        step = _step(form)
-        if not self._nonce(token, opened, step).is_own(form.get(NONCE), self._parts.clock.now_us()):
-            return await self._asked(token, opened, _AGAIN, 400)
-        try:
-            given = given_of(_meant(form), opened.view.question.wording)
-        except ValidationError as error:
-            return await self._asked(token, opened, error.fields[0].error, 422)
-        if step == _FIRST and opened.view.question.wording.kind is QuestionKind.APPROVE:
-            return await self._confirm(token, opened, given)
-        return await self._decided(token, opened, given, form.get(NONCE))
-
-    async def _decided(self, token: str, opened: OpenedLink, given: Given, nonce: str) -> HTMLResponse:
-        """The same form sent twice is one answer; another answer from the same page is another."""
-        event_id = hashlib.sha256(f"{nonce}\x1f{given!r}".encode("utf-8", "surrogatepass")).hexdigest()
-        try:
-            heard = await self._parts.links.answer(token, given, event_id=event_id)
-        except StoreUnavailable:
-            return _answer(plain_page(_AWAY), 503)
-        return await self._told(token, opened, heard)
-
-    async def _told(self, token: str, opened: OpenedLink, heard: HeardAnswer) -> HTMLResponse:
-        verdict = heard.verdict
-        if verdict.kind is VerdictKind.ACCEPTED:
-            return _answer(plain_page(_THANKS))
-        if verdict.kind in _STATUS:
-            return _answer(plain_page(_sentence(verdict.reason)), _STATUS[verdict.kind])
-        return await self._asked(token, opened, _sentence(verdict.reason), 422)
-
-    async def _opened(self, token: str) -> OpenedLink | None:
-        """None for a link that is unknown, used, or of words that are no longer the question's."""
-        try:
-            opened = await self._parts.links.open(token)
-        except Refused as error:
-            if error.code is not Code.NOT_FOUND:
-                raise
-            return None
-        is_over = opened.view.question.expires_at_us < self._parts.clock.now_us()
-        return opened if opened.is_current and opened.view.question.is_open and not is_over else None
-
-    async def _asked(
-        self, token: str, opened: OpenedLink, problem: str | None = None, status: int = 200
-    ) -> HTMLResponse:
-        nonce = self._nonce(token, opened, _FIRST).make(self._parts.clock.now_us())
-        zone = self._parts.zone_of(opened.person_id)
-        question = opened.view.question
-        page = await made(question, question_page, question, opened.person_name, nonce, problem, zone=zone)
-        return _answer(page, status)
-
-    async def _confirm(self, token: str, opened: OpenedLink, given: Given) -> HTMLResponse:
-        act, value = (DECLINE, "") if given.declined else (_SECOND, given.value or "")
-        nonce = self._nonce(token, opened, _confirming(act, value)).make(self._parts.clock.now_us())
-        question = opened.view.question
-        return _answer(await made(question, confirm_page, question, opened.person_name, nonce, act, value))
-
-    def _nonce(self, token: str, opened: OpenedLink, step: str) -> LinkNonce:
-        return LinkNonce(key=self._parts.key, token=token, revision=opened.revision, step=step)
 
 
 def _step(form: SentForm) -> str:
