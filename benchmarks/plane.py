@@ -17,7 +17,8 @@ from postroom.delivery.accept import Acceptance, FirstWrite
 from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
 from postroom.delivery.pipeline import Pipeline
-from postroom.delivery.plane import DeliveryMeter, Plane
+from postroom.delivery.plane import Plane
+from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.target import as_it_stands

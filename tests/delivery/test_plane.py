@@ -14,7 +14,7 @@ from tests.support.sample_deliveries import NOON_US, ending, mint, new_delivery
 
 from postroom.delivery.model import Refusal
 from postroom.delivery.notify import deliver_envelope
-from postroom.delivery.plane import DeliveryMeter
+from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.store.rows import new_snapshot
 from postroom.kernel.values.errors import ErrorClass, ValidationError
 from postroom.message.delivery import DeliveryEvent, DeliveryFailure, Status

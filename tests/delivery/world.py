@@ -25,6 +25,7 @@ from postroom.delivery.model import Claim, NewDelivery, Refusal, Settlement, Sna
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.pipeline import Pipeline
 from postroom.delivery.plane import Plane
+from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.target import as_it_stands
@@ -176,8 +177,8 @@ class Book:
 
 
 @dataclass(slots=True)
-class Tally:
-    """The Meter port as plain lists."""
+class Tally(DeliveryMeter):
+    """In plain lists."""
 
     stored: list[NewDelivery] = field(default_factory=list)
     repeats: list[Snapshot] = field(default_factory=list)

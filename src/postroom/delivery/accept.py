@@ -14,6 +14,7 @@ from postroom.delivery.dispatcher import Dispatcher
 from postroom.delivery.files.taking import CarriedFiles, check_fit
 from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal, Snapshot
 from postroom.delivery.pipeline import Pipeline, Ready
+from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.rules import breaker, limits
 from postroom.delivery.rules.breaker import Circuit, Permit
 from postroom.delivery.rules.limits import Admission, AdmissionDecision
@@ -36,7 +37,6 @@ from postroom.delivery.seams import (
     Gate,
     Ledger,
     Limits,
-    Meter,
 )
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import (
@@ -113,7 +113,7 @@ class Acceptance:
     writer: FirstWrite
     dispatcher: Dispatcher
     clock: Clock
-    meter: Meter
+    meter: DeliveryMeter
     mint: Callable[[int], str]
     gate: Gate | None = None
     files: CarriedFiles | None = None

@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 
 from postroom.delivery.model import Claim, Lease, NewDelivery, Settlement, Snapshot
 from postroom.delivery.pipeline import Pipeline, Ready
+from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.retry import RetryPolicy, conclude
-from postroom.delivery.seams import Ledger, Limits, Meter
+from postroom.delivery.seams import Ledger, Limits
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import StoreUnavailable
@@ -46,7 +47,7 @@ class Dispatcher:
         outcomes: Outcomes,
         policy: DeliveryPolicy,
         clock: Clock,
-        meter: Meter,
+        meter: DeliveryMeter,
         stopping: asyncio.Event,
     ) -> None:
         """`stopping` is the pipeline's as well: what it has not yet sent then goes back."""
@@ -247,7 +248,7 @@ class Recovery:
     limits: Limits
     retry: RetryPolicy
     clock: Clock
-    meter: Meter
+    meter: DeliveryMeter
     dice: Callable[[], float]
     mint: Callable[[int], str]
     can: KnownChannels

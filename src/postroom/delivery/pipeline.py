@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from postroom.delivery.model import Claim, Settlement, Waiting, WaitKind
+from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.rules.breaker import CircuitState, Permit, Report, report_of
 from postroom.delivery.rules.policy import DeliveryPolicy, span
 from postroom.delivery.rules.retry import (
@@ -35,7 +36,7 @@ from postroom.delivery.rules.retry import (
     without_doubt,
 )
 from postroom.delivery.rules.target import prepare_aside
-from postroom.delivery.seams import Breakers, Ledger, Limits, Meter
+from postroom.delivery.seams import Breakers, Ledger, Limits
 from postroom.delivery.store.limits import StoredCircuits
 from postroom.kernel.running.clock import Clock, Overdue
 from postroom.kernel.values.errors import (
@@ -103,7 +104,7 @@ class Pipeline:
     circuits: StoredCircuits
     policy: DeliveryPolicy
     clock: Clock
-    meter: Meter
+    meter: DeliveryMeter
     dice: Callable[[], float]
     mint: Callable[[int], str]
     stopping: asyncio.Event

@@ -29,15 +29,16 @@ from postroom.delivery.afterwards.dead_letters import DeadLetters
 from postroom.delivery.afterwards.store import StoredCorrections, StoredSent
 from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
 from postroom.delivery.pipeline import Pipeline
-from postroom.delivery.plane import DeliveryMeter, Plane, SettledElsewhere
+from postroom.delivery.plane import Plane, SettledElsewhere
 from postroom.delivery.reading.counts import DeliveryHealth, StoredFigures
+from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.reading.search import settled_among
 from postroom.delivery.rules.breaker import BreakerPolicy
 from postroom.delivery.rules.limits import SCOPES, LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.retry import RetryPolicy
 from postroom.delivery.rules.target import as_it_stands
-from postroom.delivery.seams import Breakers, Ledger, Limits, Meter
+from postroom.delivery.seams import Breakers, Ledger, Limits
 from postroom.delivery.store.dead_letters import StoredDeadLetters
 from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
 from postroom.household.attention import household_policy, notice_reasons
@@ -220,7 +221,7 @@ def _recovery(
     limits: Limits,
     policy: DeliveryPolicy,
     clock: Clock,
-    meter: Meter,
+    meter: DeliveryMeter,
     mint: IdMint,
     known: KnownChannels,
 ) -> Recovery:
