@@ -182,7 +182,7 @@ class Week:
         for kind, message in notes * 2:
             link = "https://ci.winter.example/certificates" if kind == "warning" else None
             note = Request(message=message, user_id="operator", type=kind, link=link)
-            await self._home.household.inbox.notifications.send(note)
+            await self._home.household.inbox.send(note)
 
     async def _attention(self) -> None:
         night = {"zone": "Europe/Vienna", "quiet_hours": NIGHT}
