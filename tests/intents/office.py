@@ -19,8 +19,8 @@ from tests.people.known_people import household_people, owner
 from postroom.butlers.wire import Route
 from postroom.channels import capabilities
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
-from postroom.intents.adapt import Directory
 from postroom.intents.courier import Courier
+from postroom.intents.directory import Directory
 from postroom.intents.gateway import Intake, Submission
 from postroom.intents.model import AgentIntent
 from postroom.intents.runner import Runner

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.intents.office import MINT, Office, delivered
 
-from postroom.intents.adapt import Acting
+from postroom.intents.directory import Acting
 from postroom.intents.gateway import NOT_CERTAIN, NOT_VERIFIED, IntentReplies
 from postroom.intents.model import AgentIntent, IntentChange, IntentStatus, WaitingReason
 from postroom.intents.store import StoredIntents

@@ -21,7 +21,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.support.intent_hosts import ANN, BOB, CLEO, MINUTE, NOW, Held, Host, Reader
 from tests.support.query_plans import query_plans
 
-from postroom.intents.adapt import Acting
+from postroom.intents.directory import Acting
 from postroom.intents.model import (
     MAX_STEPS,
     AgentIntent,

@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from tests.intents.office import MINT, Office
 
-from postroom.intents.adapt import Acting
+from postroom.intents.directory import Acting
 from postroom.kernel.values.ids import SECOND_US
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.kernel.webhooks import (

@@ -41,8 +41,8 @@ from postroom.household.conversations import TalkEars
 from postroom.household.people import build_pairing, histories, pairing_handlers
 from postroom.household.questions import AskingParts, QuestionEar, following
 from postroom.household.store import Approvers, OpenedStore
-from postroom.intents.adapt import Directory
 from postroom.intents.courier import Courier, QuestionCards, TakeRoute
+from postroom.intents.directory import Directory
 from postroom.intents.gateway import Intake, IntentReplies
 from postroom.intents.routes import GatewayParts, inbox_router, intent_router, webhook_router
 from postroom.intents.runner import Runner

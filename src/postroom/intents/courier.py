@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
 from postroom.butlers.wire import Route
-from postroom.intents.adapt import AgentTarget, ButlerTarget, Directory, PersonTarget, book_of
+from postroom.intents.directory import AgentTarget, ButlerTarget, Directory, PersonTarget, book_of
 from postroom.intents.model import (
     APPROVAL,
     APPROVE_WORD,

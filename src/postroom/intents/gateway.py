@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from postroom.intents.adapt import Acting, Directory, PersonTarget, check_may_answer
+from postroom.intents.directory import Acting, Directory, PersonTarget, check_may_answer
 from postroom.intents.envelope import check_envelope, compile_macro, patient_steps
 from postroom.intents.model import (
     APPROVAL,

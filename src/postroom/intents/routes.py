@@ -12,7 +12,6 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import StreamingResponse
 from pydantic import AfterValidator
 
-from postroom.intents.adapt import Acting
 from postroom.intents.bodies import (
     UUID,
     ChangesAnswer,
@@ -38,6 +37,7 @@ from postroom.intents.bodies import (
     SubscriptionsAnswer,
     ThreadAnswer,
 )
+from postroom.intents.directory import Acting
 from postroom.intents.envelope import (
     MACROS,
     refuse,

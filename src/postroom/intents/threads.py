@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from sqlalchemy import ScalarSelect, Select, and_, func, select
 
-from postroom.intents.adapt import Acting, Directory, check_may_answer
 from postroom.intents.bodies import (
     ChangesAnswer,
     EventBody,
@@ -19,6 +18,7 @@ from postroom.intents.bodies import (
     TimelineEntry,
     WholeThread,
 )
+from postroom.intents.directory import Acting, Directory, check_may_answer
 from postroom.intents.model import (
     APPROVAL,
     FOLDERS,

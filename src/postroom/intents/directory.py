@@ -1,4 +1,4 @@
-"""What an assistant passed on becomes an intent: who acts, who is meant, and the one engine that decides and sends."""
+"""Who acts upon an intent, and who stands behind an agent address."""
 
 from __future__ import annotations
 
