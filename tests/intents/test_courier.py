@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import update
 from tests.intents.office import MINT, Office, build_office, overloaded
 
-from postroom.butlers.model import Session, SessionEvent, SessionOutcome
+from postroom.butlers.model import Session, SessionEvent, SessionOutcome, SessionStatus
 from postroom.butlers.store import StoredSessions
 from postroom.intents.model import AddedMessage, IntentEventType, IntentStatus, MoveContext, WaitingReason, unchanged
 from postroom.intents.runner import MAX_TRIES, followed, worked
-from postroom.intents.store import intents
+from postroom.intents.store import RoutedSession, intents
 from postroom.kernel.values.errors import (
     Code,
     InternalError,
@@ -463,7 +463,7 @@ async def test_what_becomes_of_a_butlers_session_becomes_of_the_ask(
     await office.work()
     moment = MoveContext(office.clock.now_us(), "postroom", MINT.mint)
 
-    change = worked(await office.now(intent), (*session, "health"), moment)
+    change = worked(await office.now(intent), RoutedSession(SessionStatus(session[0]), *session[1:], "health"), moment)
 
     assert change.intent.status is status
     assert (change.intent.result or {}).get("answer") == answer
@@ -477,7 +477,7 @@ async def test_what_a_butler_said_is_the_butlers_word_whoever_else_was_asked(off
     await office.work()
 
     moment = MoveContext(office.clock.now_us(), "postroom", MINT.mint)
-    change = worked(await office.now(intent), ("done", "I do", None, "health"), moment)
+    change = worked(await office.now(intent), RoutedSession(SessionStatus.DONE, "I do", None, "health"), moment)
 
     assert change.says == AddedMessage("agent://butler/health", "I do")
     assert (change.intent.result or {})["responded_by"] == "agent://butler/health"
@@ -496,7 +496,10 @@ async def test_a_butler_decides_no_approval_that_was_stored_with_it_as_approver(
     assert office.butlers.routes == []
     moment = MoveContext(office.clock.now_us(), "postroom", MINT.mint)
     on_its_way = replace(old, carried=True, status=IntentStatus.IN_PROGRESS)
-    assert worked(on_its_way, ("done", "approve", None, "health"), moment).intent.status is not IntentStatus.COMPLETED
+    assert (
+        worked(on_its_way, RoutedSession(SessionStatus.DONE, "approve", None, "health"), moment).intent.status
+        is not IntentStatus.COMPLETED
+    )
     assert "decision" not in ((await office.now(intent)).result or {})
 
 

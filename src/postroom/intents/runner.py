@@ -27,7 +27,7 @@ from postroom.intents.model import (
     noted,
     unchanged,
 )
-from postroom.intents.store import StoredIntents
+from postroom.intents.store import RoutedSession, StoredIntents
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import Code, PostroomError, StoreUnavailable
@@ -175,12 +175,12 @@ class Runner:
             await self.courier.send_on(intent)
             return
         moment = MoveContext(self.clock.now_us(), SYSTEM, self.mint)
-        if sessions := await self.agenda.sessions(intent.id):
-            await self._change(intent, lambda found: worked(found, sessions[-1], moment))
+        if session := await self.agenda.last_session(intent.id):
+            await self._change(intent, lambda found: worked(found, session, moment))
             return
         rows = await self.agenda.deliveries(intent.id)
-        statuses = [Status(row[0]) for row in rows]
-        failure = next((row[2] for row in reversed(rows) if row[2]), None)
+        statuses = [status for status, _ in rows]
+        failure = next((failure for _, failure in reversed(rows) if failure), None)
         await self._change(intent, lambda found: followed(found, statuses, failure, moment))
 
     async def _change(self, intent: AgentIntent, decide: Callable[[AgentIntent], IntentChange]) -> None:
@@ -202,20 +202,19 @@ def followed(intent: AgentIntent, statuses: list[Status], failure: str | None, m
     return unchanged(replace(intent, updated_at_us=moment.now_us))
 
 
-def worked(intent: AgentIntent, session: tuple[str, str, str | None, str], moment: MoveContext) -> IntentChange:
+def worked(intent: AgentIntent, session: RoutedSession, moment: MoveContext) -> IntentChange:
     """What the session of a butler makes of an intent; the butler has answered, not whom it stands beside."""
-    status, text, failure, butler = session
     if not intent.carried or not intent.is_open:
         return unchanged(intent)
-    if SessionStatus(status) not in SESSION_ENDED:
+    if session.status not in SESSION_ENDED:
         return unchanged(replace(intent, updated_at_us=moment.now_us))
     seen = replace(intent, carried=False)
-    if status != SessionStatus.DONE:
-        return _lost(seen, failure, moment)
+    if session.status is not SessionStatus.DONE:
+        return _lost(seen, session.failure, moment)
     if intent.macro_id == APPROVAL:  # routed there before such an approver was refused
         return _lost(seen, "only a person can decide this", moment)
-    agent = BUTLER_PREFIX + butler
-    answer = butler_answer({"text": text}, agent, to_text(moment.now_us))
+    agent = BUTLER_PREFIX + session.butler
+    answer = butler_answer({"text": session.said}, agent, to_text(moment.now_us))
     says = AddedMessage(agent, answer["answer"])
     actor = MoveContext(moment.now_us, agent, moment.mint)
     return moved(seen, IntentStatus.COMPLETED, actor, result=answer, says=says)

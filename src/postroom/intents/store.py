@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -31,6 +31,7 @@ from sqlalchemy import (
     update,
 )
 
+from postroom.butlers.model import SessionStatus
 from postroom.butlers.store import sessions
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.intents.model import (
@@ -55,6 +56,7 @@ from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.fields import strict_json
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.webhooks import WebhookEvent, webhook_deliveries, webhook_subscriptions
+from postroom.message.delivery import Status
 from postroom.questions.model import Attempt, Question, Subject, SubjectKind, Verdict, VerdictKind
 from postroom.questions.store.steps import end_question, hold_questions, is_about
 from postroom.questions.store.tables import presentations, questions
@@ -255,6 +257,15 @@ def _body(event: IntentEvent, kind: WebhookEvent, owner_agent: str) -> str:
 # The intents themselves.
 
 
+class RoutedSession(NamedTuple):
+    """A butler's session for an intent: what it said, or the class of the error it ended with."""
+
+    status: SessionStatus
+    said: str
+    failure: str | None
+    butler: str
+
+
 class StoredIntents:
     def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
         self._database = database
@@ -337,31 +348,31 @@ class StoredIntents:
         )
         return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
 
-    async def deliveries(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]:
-        """Status, reason for waiting and final error class of each delivery made for this intent, cards included."""
+    async def deliveries(self, intent_id: str) -> Sequence[tuple[Status, str | None]]:
+        """Status and final error class of each delivery made for this intent, cards included."""
         table = delivery_requests.c
         about = is_about(SubjectKind.INTENT, [intent_id])
         cards = select(presentations.c.id).join(questions).where(about)
         own = and_(table.request_id == intent_id, table.origin_butler == ORIGIN)
         card = and_(table.request_id.in_(cards), table.origin_butler == _CARDS_ORIGIN)
-        asked = (
-            select(table.status, table.waiting_reason, table.terminal_error_class)
-            .where(or_(own, card))
-            .order_by(table.id)
-        )
-        return await self._database.read(
-            lambda connection: [(row.status, row.waiting_reason or "", row[2]) for row in connection.execute(asked)]
-        )
+        asked = select(table.status, table.terminal_error_class).where(or_(own, card)).order_by(table.id)
+        rows = await self._database.read(lambda connection: connection.execute(asked).all())
+        return [(Status(status), failure) for status, failure in rows]
 
-    async def sessions(self, intent_id: str) -> Sequence[tuple[str, str, str | None, str]]:
-        """Status, last words, error class and butler of each session that works on this intent."""
+    async def last_session(self, intent_id: str) -> RoutedSession | None:
+        """The last one that works on this intent."""
         asked = (
             select(sessions.c.status, sessions.c.transcript, sessions.c.error_class, sessions.c.butler)
             .where(sessions.c.request_id == intent_id, sessions.c.trigger_source == "route")
-            .order_by(sessions.c.id)
+            .order_by(sessions.c.id.desc())
+            .limit(1)
         )
-        rows = await self._database.read(lambda connection: [tuple(row) for row in connection.execute(asked)])
-        return [(status, _last_words(transcript), failure, butler) for status, transcript, failure, butler in rows]
+        row = await self._database.read(lambda connection: connection.execute(asked).first())
+        if row is None:
+            return None
+        record = json.loads(row.transcript) if row.transcript else {}
+        said = str(record.get("text") or "")
+        return RoutedSession(SessionStatus(row.status), said, row.error_class, row.butler)
 
     async def behind(self, channel: str, address: str, provider_id: str) -> str | None:
         """The intent whose message this was, when it went to this address."""
@@ -417,11 +428,6 @@ class StoredIntents:
             "message": says.message,
             "created_at": intent.updated_at_us,
         }
-
-
-def _last_words(transcript: str | None) -> str:
-    record = json.loads(transcript) if transcript else {}
-    return str(record.get("text") or "")
 
 
 def _row(connection: Connection, intent_id: str, *, lock: bool = False) -> Row[Any] | None:
