@@ -248,7 +248,7 @@ async def test_a_note_says_what_its_e_mail_waits_for_now(home: Path, monkeypatch
         }
         inbox = household.household.inbox
         assert inbox is not None
-        await inbox.preferences.change("ada", lambda kept: replace(kept, email="ada@example.org"), 0)  # confirmed
+        await inbox.wishes.change("ada", lambda kept: replace(kept, email="ada@example.org"), 0)  # confirmed
         url, headers = household.household.addresses["api"], {"Authorization": f"Bearer {ada}"}
         async with household.http.put(f"{url}/notifications/preferences", json=quiet, headers=headers) as response:
             assert response.status == 200

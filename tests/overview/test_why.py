@@ -24,12 +24,22 @@ from postroom.delivery.model import Waiting, WaitKind
 from postroom.delivery.reading.record import CallMade, KeptLetter, KeptNews, KeptRefusal, TracedDelivery
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.inbox.model import Preferences, Terms
+from postroom.kernel.database.rows import read
 from postroom.kernel.values.errors import shortened
 from postroom.kernel.values.ids import DeliveryId, seconds
 from postroom.message.delivery import TERMINAL, AttemptResult, QuarantineReason, Status
 from postroom.message.inbound import Assurance, NewsKind
 from postroom.overview.why import ApprovalStanding, Around, why, why_refused
-from postroom.overview.why_held import _ENDS, sentences, why_held, why_note, why_notice, why_question
+from postroom.overview.why_held import (
+    _ENDS,
+    EmailCopy,
+    KeptNote,
+    sentences,
+    why_held,
+    why_note,
+    why_notice,
+    why_question,
+)
 from postroom.questions.model import (
     BY_DEFAULT,
     AnsweredBy,
@@ -324,7 +334,8 @@ IN_APP = Preferences()
 
 def told(preferences: Preferences, copy: dict[str, Any] | None, *, email_enabled: bool = True, **note: Any) -> str:
     one = a_notification(at_us=START_US, **note)
-    return why_note(one, preferences, copy, terms=Terms(email_enabled), now_us=WHY_NOW)
+    kept = KeptNote(note=one, wishes=preferences, copy=read(EmailCopy, copy) if copy is not None else None)
+    return why_note(kept, terms=Terms(email_enabled), now_us=WHY_NOW)
 
 
 @pytest.mark.parametrize(

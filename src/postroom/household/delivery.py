@@ -417,7 +417,7 @@ class LedgerView:
         terms = Terms(email_enabled=self.settings.email_copies_on, household=policy, zone=zone)
         return Explained(
             attempts_for=retry_policy(self.settings).attempts_for,
-            why_note=lambda note: why_note(*note, terms=terms, now_us=now_us),
+            why_note=lambda note: why_note(note, terms=terms, now_us=now_us),
             why_question=partial(_why_question, connection, now_us),
             now_us=now_us,
         )

@@ -26,7 +26,6 @@ from postroom.delivery.reading.record import (
 from postroom.delivery.rules.breaker import Circuit
 from postroom.delivery.store.limits import circuit_of
 from postroom.delivery.store.tables import circuit_states, delivery_refusals, delivery_requests
-from postroom.inbox.model import Notification, Preferences
 from postroom.inbox.store.notes import notification_of, wishes_of
 from postroom.inbox.store.waiting import deferred_emails, notifications
 from postroom.kernel.database.rows import read
@@ -36,6 +35,7 @@ from postroom.kernel.values.ids import record
 from postroom.message.delivery import Intent, Priority
 from postroom.message.outgoing import AnswerStatus, answer_to
 from postroom.overview.why import ApprovalStanding, Around, why, why_refused
+from postroom.overview.why_held import EmailCopy, KeptNote
 from postroom.people.store.rows import closed_at
 
 _REMEMBERED: Final = 500
@@ -44,7 +44,6 @@ _MOST_CANDIDATES: Final = 8
 _OPEN = text("status IN ('pending', 'in_progress')")  # spelled as in the partial index, or it would not be used
 _requests, _refusals = delivery_requests.c, delivery_refusals.c
 _notices, _notes = notices.c, notifications.c
-_Note = tuple[Notification, Preferences, Mapping[str, Any] | None]  # with what its reader wants, and its e-mail copy
 _Place = tuple["Column[Any]", "Column[Any]", "Column[Any] | None"]  # an id, the request behind it, and its sender
 Row = Mapping[Any, Any]
 _SENDS: Final = select(notice_sends.c.delivery_id, notice_sends.c.send).order_by(notice_sends.c.at)
@@ -95,17 +94,17 @@ def _ahead(connection: Connection, delivery_id: str) -> int:
     return int(connection.execute(asked).scalar_one())
 
 
-def note(
-    connection: Connection, notification_id: str
-) -> tuple[Notification, Preferences, dict[str, Any] | None] | None:
-    """A note in somebody's inbox, what its reader wants now, and the row of its e-mail copy."""
+def note(connection: Connection, notification_id: str) -> KeptNote | None:
     row = connection.execute(select(notifications).where(notifications.c.id == notification_id)).mappings().first()
     if row is None:
         return None
     asked = select(deferred_emails).where(deferred_emails.c.notification_id == notification_id)
-    copy = connection.execute(asked).mappings().first()
-    preferences = wishes_of(connection, row["user_id"])
-    return notification_of(row), preferences, dict(copy) if copy is not None else None
+    copy = connection.execute(asked).first()
+    return KeptNote(
+        note=notification_of(row),
+        wishes=wishes_of(connection, row["user_id"]),
+        copy=read(EmailCopy, copy) if copy is not None else None,
+    )
 
 
 def recent_ids(connection: Connection, limit: int) -> list[str]:
@@ -358,7 +357,7 @@ class StoredHistory:
     def trace(self, identifier: str) -> RequestTrace:
         return trace(self.connection, _request_ids(self.connection, identifier)[0])
 
-    def note(self, identifier: str) -> tuple[Notification, Preferences, dict[str, Any] | None] | None:
+    def note(self, identifier: str) -> KeptNote | None:
         return note(self.connection, identifier)
 
     def around(self, delivery_id: str, channel: str) -> Around:
@@ -376,7 +375,7 @@ class Explained:
     """How the household decides, so that a reason given is the reason that counts."""
 
     attempts_for: Callable[[Priority], int]
-    why_note: Callable[[_Note], str]
+    why_note: Callable[[KeptNote], str]
     why_question: Callable[[str, str | None], str | None]  # of an id, for a sender or for anybody
     now_us: int
 

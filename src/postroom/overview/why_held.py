@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, assert_never
@@ -12,7 +12,7 @@ from postroom.attention.reading import NoticeView
 from postroom.conversations.model import InboundStatus, KeptMessage
 from postroom.inbox.model import Defer, Drop, Notification, Preferences, Send, Terms, Verdict
 from postroom.inbox.preferences import judge
-from postroom.kernel.values.ids import to_text
+from postroom.kernel.values.ids import record, to_text
 from postroom.kernel.values.zones import relative
 from postroom.message.wishes import Because, HoldReason
 from postroom.questions.model import (
@@ -189,7 +189,6 @@ def inbound_document(kept: KeptMessage, name: str | None) -> dict[str, Any]:
 # -- Why a note is where it is, and its e-mail copy, in one paragraph of plain English --
 
 
-_Row = Mapping[str, Any]
 _WHY_ENDS: Final = {
     Because.SNOOZE: "the snooze ends",
     Because.QUIET: "the person's quiet hours end",
@@ -198,9 +197,32 @@ _WHY_ENDS: Final = {
 }
 
 
-def why_note(note: Notification, preferences: Preferences, copy: _Row | None, *, terms: Terms, now_us: int) -> str:
-    """`copy` is its row of `deferred_emails`; what still waits is judged as it would be at this moment."""
-    decide = partial(judge, preferences=preferences, terms=terms, now_us=now_us)
+@record
+class EmailCopy:
+    """The e-mail copy of a note, as far as it has come."""
+
+    deliver_after_us: int
+    batch_id: str | None
+    delivery_id: str | None
+    delivered_at_us: int | None
+    failed_at_us: int | None
+    cancelled_at_us: int | None
+    error_message: str | None
+
+
+@record
+class KeptNote:
+    """With what its reader wants now."""
+
+    note: Notification
+    wishes: Preferences
+    copy: EmailCopy | None
+
+
+def why_note(kept: KeptNote, *, terms: Terms, now_us: int) -> str:
+    """A copy that still waits is judged as it would be at this moment."""
+    note, copy = kept.note, kept.copy
+    decide = partial(judge, preferences=kept.wishes, terms=terms, now_us=now_us)
     told = [f"It is a note in the inbox of {note.user_id}, stored {relative(note.created_at_us, now_us)}."]
     told.append(_read(note, now_us))
     if note.snoozed_until_us is not None and note.snoozed_until_us > now_us:
@@ -235,23 +257,23 @@ def _no_copy(note: Notification, decide: Callable[[Notification], Verdict]) -> s
     return "It has no e-mail copy: e-mail was off or not wanted when it was stored."
 
 
-def _ended(copy: _Row, now_us: int) -> str | None:
-    if at_us := copy["cancelled_at"]:
-        reason = copy["error_message"] or "the person had dealt with it by then"
+def _ended(copy: EmailCopy, now_us: int) -> str | None:
+    if at_us := copy.cancelled_at_us:
+        reason = copy.error_message or "the person had dealt with it by then"
         return f"No e-mail was sent for it, as was decided {relative(at_us, now_us)}: {reason}."
-    if at_us := copy["failed_at"]:
-        return f"Its e-mail failed {relative(at_us, now_us)}: {copy['error_message'] or 'it could not be handed over'}."
-    if at_us := copy["delivered_at"]:
-        delivery = f" as delivery {copy['delivery_id']}" if copy["delivery_id"] else ""
+    if at_us := copy.failed_at_us:
+        return f"Its e-mail failed {relative(at_us, now_us)}: {copy.error_message or 'it could not be handed over'}."
+    if at_us := copy.delivered_at_us:
+        delivery = f" as delivery {copy.delivery_id}" if copy.delivery_id else ""
         return f"Its e-mail was handed over{delivery} {relative(at_us, now_us)}."
     return None
 
 
-def _waiting(note: Notification, copy: _Row, decide: Callable[[Notification], Verdict], now_us: int) -> str:
-    later = copy["deliver_after"] > now_us
-    if copy["batch_id"] is not None:  # decided: nothing but the hand-over is open
-        again = f" and is tried again {relative(copy['deliver_after'], now_us)}" if later else ""
-        reason = f" ({copy['error_message']})" if copy["error_message"] else ""
+def _waiting(note: Notification, copy: EmailCopy, decide: Callable[[Notification], Verdict], now_us: int) -> str:
+    later = copy.deliver_after_us > now_us
+    if copy.batch_id is not None:  # decided: nothing but the hand-over is open
+        again = f" and is tried again {relative(copy.deliver_after_us, now_us)}" if later else ""
+        reason = f" ({copy.error_message})" if copy.error_message else ""
         return f"Its e-mail is being handed over{reason}{again}."
     verdict = decide(note)
     match verdict:
@@ -261,7 +283,7 @@ def _waiting(note: Notification, copy: _Row, decide: Callable[[Notification], Ve
             what = next(_WHY_ENDS.get(one.reason, "then") for one in reasons if one.until_us == until_us)
             return f"Its e-mail waits until {what}, {relative(until_us, now_us)}."
         case Send():
-            when = relative(copy["deliver_after"], now_us) if later else "as soon as a worker takes it"
+            when = relative(copy.deliver_after_us, now_us) if later else "as soon as a worker takes it"
             return f"Its e-mail is due and leaves {when}."
         case _:
             assert_never(verdict)
