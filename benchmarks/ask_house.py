@@ -21,7 +21,6 @@ from postroom.household.store import open_store
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.delivery import Message, Receipt
 from postroom.message.inbound import Listened, Press
@@ -109,14 +108,14 @@ def word_in(text: str) -> str:
 @asynccontextmanager
 async def ask_house(home: Path, database: str) -> AsyncIterator[AskHouse]:
     settings, _ = load({}, overrides(home, database))
-    clock, mint, registry, phone = SystemClock(), IdMint(), CollectorRegistry(), PhoneChannel()
+    clock, registry, phone = SystemClock(), CollectorRegistry(), PhoneChannel()
     loops = Loops(clock, LoopMeter(registry).failed)
     async with open_store(settings) as store:
-        parts = build_asking(settings, store, clock, mint)
+        parts = build_asking(settings, store, clock)
         house = _timed(parts, phone)
         async with (
-            running_plane(settings, store, {"telegram": phone}, registry, clock, mint, loops) as plane,
-            presenting(parts, store.database, plane, "", loops),
+            running_plane(settings, store, {"telegram": phone}, registry, clock, loops) as plane,
+            presenting(parts, store, plane, "", loops),
             hearing(parts, {"telegram": phone}, plane, "", loops) as ear,
         ):
             ear.watch.expect("telegram")

@@ -20,10 +20,9 @@ from postroom.attention.rules.policy import parse_policy
 from postroom.delivery.plane import Plane
 from postroom.household.attention import attending, build_attention, button_key
 from postroom.household.delivery import running_plane
-from postroom.household.store import OpenedStore, open_store
+from postroom.household.store import Store, open_store
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter
-from postroom.kernel.values.ids import IdMint
 from postroom.message.delivery import Message, Receipt
 from postroom.message.outgoing import Outcome, Outgoing
 from postroom.message.wishes import AttentionWish, Urgency
@@ -86,13 +85,13 @@ async def attention_house(home: Path, database: str) -> AsyncIterator[AttentionH
     loops = Loops(clock, LoopMeter(registry).failed)
     async with open_store(settings) as store:
         attention = build_attention(settings, store, clock)
-        started = running_plane(settings, store, {"telegram": channel}, registry, clock, IdMint(), loops)
+        started = running_plane(settings, store, {"telegram": channel}, registry, clock, loops)
         async with attending(attention, store, started, registry, loops, button_key(settings)) as plane:
             writes = _counted(store)
             yield AttentionHouse(attention=attention, plane=plane, channel=channel, clock=clock, writes=writes)
 
 
-def _counted(store: OpenedStore) -> list[int]:
+def _counted(store: Store) -> list[int]:
     writes: list[int] = []
     write = store.database.write
 

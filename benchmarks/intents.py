@@ -18,11 +18,10 @@ from benchmarks import intent_events
 from benchmarks.page import made, verdict, write_part
 from benchmarks.temporary_postgres import temporary_postgres
 from postroom.household.household import running
-from postroom.household.store import open_store, stored_people
+from postroom.household.store import open_store
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running import telemetry
 from postroom.kernel.running.clock import SystemClock
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
 from postroom.people.model import FROM_SETTINGS, NewPerson
 from postroom.people.names.resolve import Resolver
@@ -69,9 +68,9 @@ def _p95(times: list[float]) -> float:
 async def measure_resolve(aliases: int) -> list[float]:
     """From the query to the stored offer, with the book already in memory."""
     with tempfile.TemporaryDirectory(prefix="postroom-bench-") as home:
-        clock, mint = SystemClock(), IdMint()
+        clock = SystemClock()
         async with open_store(_settings(home)) as store:
-            contacts, everybody = stored_people(store.database, mint), _people(aliases)
+            contacts, everybody = store.people, _people(aliases)
             await contacts.write(partial(_insert, everybody=everybody), clock.now_us())
             numbers = iter(range(10**9))
             resolver = Resolver(

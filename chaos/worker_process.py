@@ -10,7 +10,6 @@ import resource
 import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 
 import uvloop
 from prometheus_client import CollectorRegistry
@@ -28,12 +27,11 @@ from postroom.delivery.store.tables import delivery_requests
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.delivery import build_plane, running_plane, shared_state
 from postroom.household.people import keep_in_step
-from postroom.household.store import OpenedStore, open_store
+from postroom.household.store import Store, open_store
 from postroom.kernel.running import telemetry
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter
 from postroom.kernel.values.errors import StoreUnavailable
-from postroom.kernel.values.ids import IdMint
 from postroom.message.channel import Channel
 from postroom.message.delivery import IN_FLIGHT
 from postroom.settings import Settings
@@ -82,24 +80,25 @@ class Worker:
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
 
-    async def _open(self, stack: AsyncExitStack) -> OpenedStore:
+    async def _open(self, stack: AsyncExitStack) -> Store:
         store = await stack.enter_async_context(open_store(self._settings))
-        return replace(store, ledger=WatchedLedger(store.ledger, self._journal, self._crash))
+        store.ledger = WatchedLedger(store.ledger, self._journal, self._crash)
+        return store
 
     @asynccontextmanager
-    async def _plane(self, store: OpenedStore) -> AsyncIterator[Plane]:
+    async def _plane(self, store: Store) -> AsyncIterator[Plane]:
         channels = watched_channels(self._settings, self._journal, self._crash, self._job.timeout_seconds)
-        registry, mint = CollectorRegistry(), IdMint()
+        registry = CollectorRegistry()
         if self._job.works:
             loops = Loops(self._clock, LoopMeter(registry).failed)
-            async with running_plane(self._settings, store, channels, registry, self._clock, mint, loops) as plane:
+            async with running_plane(self._settings, store, channels, registry, self._clock, loops) as plane:
                 yield plane
             return
         await keep_in_step(self._settings, store.people, self._clock.now_us())
         async with shared_state(self._settings, self._clock) as shared:
-            yield build_plane(self._settings, store, channels, shared, registry, self._clock, mint)
+            yield build_plane(self._settings, store, channels, shared, registry, self._clock)
 
-    async def _work(self, plane: Plane, store: OpenedStore) -> None:
+    async def _work(self, plane: Plane, store: Store) -> None:
         half = len(self._job.packages) // 2
         await self._submit_all(plane, self._job.packages[:half])
         self._clock.jump(self._job.jump_seconds)
@@ -138,7 +137,7 @@ def watched_channels(settings: Settings, journal: Journal, crash: Crash, timeout
     return {name: watched(channel, journal, crash, timeout_seconds) for name, channel in channels.items()}
 
 
-async def open_deliveries(store: OpenedStore) -> int:
+async def open_deliveries(store: Store) -> int:
     def count(connection: Connection) -> int:
         waiting = delivery_requests.c.status.in_([str(status) for status in IN_FLIGHT])
         return connection.execute(select(func.count()).where(waiting)).scalar_one()

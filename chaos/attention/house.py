@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -20,10 +20,9 @@ from postroom.attention.attention import Attention
 from postroom.delivery.plane import Plane
 from postroom.household.attention import attending, build_attention, button_key
 from postroom.household.delivery import running_plane
-from postroom.household.store import OpenedStore, open_store
+from postroom.household.store import Store, open_store
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter
-from postroom.kernel.values.ids import IdMint
 from postroom.message.delivery import Message, Receipt
 from postroom.settings import Settings
 
@@ -35,23 +34,23 @@ _meant: ContextVar[Message | None] = ContextVar("meant", default=None)
 class House:
     attention: Attention
     plane: Plane
-    store: OpenedStore
+    store: Store
 
 
 @asynccontextmanager
 async def house(settings: Settings, clock: OffsetClock, journal: Journal, crash: Crash) -> AsyncIterator[House]:
     """Everything that breaks a law is noted before anything is mended."""
-    mint, registry = IdMint(), CollectorRegistry()
+    registry = CollectorRegistry()
     loops = Loops(clock, LoopMeter(registry).failed)
     channels = watched_channels(settings, journal, crash, _TIMEOUT_SECONDS)
     for channel in channels.values():
         _dated(channel, clock, journal)
-    async with open_store(settings) as opened:
-        store = replace(opened, ledger=WatchedLedger(opened.ledger, journal, crash))
+    async with open_store(settings) as store:
+        store.ledger = WatchedLedger(store.ledger, journal, crash)
         attention = build_attention(settings, store, clock)
         for problem in (*(await attention.figures()).unaccounted, *await attention.audit()):
             journal.note(Step.UNACCOUNTED, "-", problem)
-        started = running_plane(settings, store, channels, registry, clock, mint, loops)
+        started = running_plane(settings, store, channels, registry, clock, loops)
         async with attending(attention, store, started, registry, loops, button_key(settings)) as plane:
             yield House(attention=attention, plane=plane, store=store)
 

@@ -15,14 +15,14 @@ from chaos.rig import Rig
 from chaos.tokens import token_in
 from postroom.delivery.files.folder import uploads
 from postroom.delivery.store.tables import delivery_corrections, delivery_requests
-from postroom.household.store import OpenedStore
+from postroom.household.store import Store
 from postroom.message.attachment import attachments_of_text
 
 Rows = Sequence[Row[Any]]
 _ALL_US: Final = 2**62
 
 
-async def contents(rig: Rig, store: OpenedStore, sent: Mapping[str, Act]) -> Contents:
+async def contents(rig: Rig, store: Store, sent: Mapping[str, Act]) -> Contents:
     rows, carried, names = await store.database.read(_rows)
     phone = await rig.provider.listed("telegram")
     by_token: dict[str, list[Row[Any]]] = defaultdict(list)

@@ -20,7 +20,7 @@ from postroom.delivery.plane import Plane
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.delivery import running_plane
 from postroom.household.questions import AskingParts, build_asking, hearing, presenting
-from postroom.household.store import OpenedStore, open_store
+from postroom.household.store import Store, open_store
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter
 from postroom.kernel.values.ids import IdMint
@@ -49,18 +49,18 @@ class House:
         loops = Loops(self.clock, LoopMeter(registry).failed)
         channels = _channels(self.settings)
         sending = {name: watched(one, self.journal, self.crash) for name, one in channels.items()}
-        async with open_store(self.settings) as opened:
-            store = replace(opened, ledger=WatchedLedger(opened.ledger, self.journal, self.crash))
+        async with open_store(self.settings) as store:
+            store.ledger = WatchedLedger(store.ledger, self.journal, self.crash)
             parts = self._parts(store, mint)
             async with (
-                running_plane(self.settings, store, sending, registry, self.clock, mint, loops) as plane,
-                presenting(parts, store.database, plane, "", loops),
+                running_plane(self.settings, store, sending, registry, self.clock, loops) as plane,
+                presenting(parts, store, plane, "", loops),
                 self._ears(parts, plane, channels, store, loops),
             ):
                 yield parts
 
-    def _parts(self, store: OpenedStore, mint: IdMint) -> AskingParts:
-        parts = build_asking(self.settings, store, self.clock, mint)
+    def _parts(self, store: Store, mint: IdMint) -> AskingParts:
+        parts = build_asking(self.settings, store, self.clock)
         watch(parts.store, ["ask", "hear", "collect"], self.crash)
         cards = ["due", "submitted", "presented"]
         watch(parts.presentations, cards, self.crash)
@@ -68,7 +68,7 @@ class House:
 
     @asynccontextmanager
     async def _ears(
-        self, parts: AskingParts, plane: Plane, channels: dict[str, Channel], store: OpenedStore, loops: Loops
+        self, parts: AskingParts, plane: Plane, channels: dict[str, Channel], store: Store, loops: Loops
     ) -> AsyncIterator[None]:
         bot = channels[self.channel]
         if not self.hears or not isinstance(bot, Listen):

@@ -16,8 +16,8 @@ from chaos.questions.steps import Way
 from chaos.questions.way_back import Asked, WayBack, judged
 from chaos.rig import Rig
 from postroom.household.questions import AskingParts, build_asking
-from postroom.household.store import OpenedStore, connect_store
-from postroom.kernel.values.ids import DeliveryId, IdMint
+from postroom.household.store import Store, connect_store
+from postroom.kernel.values.ids import DeliveryId
 from postroom.questions.model import Question, VerdictKind
 from postroom.settings.load import load
 
@@ -39,17 +39,17 @@ async def attempts_on(rig: Rig, token: str) -> int:
 
 
 @asynccontextmanager
-async def _opened(rig: Rig) -> AsyncIterator[tuple[OpenedStore, AskingParts]]:
+async def _opened(rig: Rig) -> AsyncIterator[tuple[Store, AskingParts]]:
     settings, _ = load(rig.environment)
     store = connect_store(settings)
     try:
-        yield store, build_asking(settings, store, OffsetClock(), IdMint())
+        yield store, build_asking(settings, store, OffsetClock())
     finally:
         await store.database.close()
 
 
 async def _asked(
-    rig: Rig, store: OpenedStore, parts: AskingParts, token: str, said: str | None, listed: Counter[str], way: Way
+    rig: Rig, store: Store, parts: AskingParts, token: str, said: str | None, listed: Counter[str], way: Way
 ) -> Asked:
     question = await parts.store.by_key(str(ASKER), token)
     if question is None:
@@ -74,7 +74,7 @@ def _asks_on(card: Message) -> bool:
     return is_pressable(card) or "answered by" not in card["text"]
 
 
-async def _is_marked(store: OpenedStore, parts: AskingParts, question: Question) -> bool:
+async def _is_marked(store: Store, parts: AskingParts, question: Question) -> bool:
     ids = [one.delivery_id for one in await parts.presentations.of(question.id) if one.delivery_id]
     found = [await store.ledger.get(DeliveryId(one)) for one in ids]
     return any(one.possible_duplicate for one in found if one)

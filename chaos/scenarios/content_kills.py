@@ -19,7 +19,7 @@ from chaos.rig import Rig
 from chaos.scenario import About, Result, Scenario, World
 from chaos.tokens import token_in
 from chaos.worker_process import open_deliveries
-from postroom.household.store import OpenedStore, connect_store
+from postroom.household.store import Store, connect_store
 from postroom.settings.load import load
 
 _PARTS: Final = ("messenger", "switchboard", "general", "api")
@@ -45,7 +45,7 @@ SHORT: Final = {
 
 
 class Posting:
-    def __init__(self, rig: Rig, store: OpenedStore) -> None:
+    def __init__(self, rig: Rig, store: Store) -> None:
         self._rig = rig
         self._store = store
         self.house = MortalHouse(rig, _PARTS)

@@ -19,7 +19,7 @@ from chaos.rig import Rig
 from chaos.scenario import About, Result, Scenario, World
 from chaos.talks.reading import STRANGER, Written, open_work, talks
 from chaos.tokens import token_in
-from postroom.household.store import OpenedStore, connect_store
+from postroom.household.store import Store, connect_store
 from postroom.settings.load import load
 
 _PARTS: Final = ("messenger", "switchboard", "general")
@@ -63,7 +63,7 @@ class Person:
 
 
 class Talking:
-    def __init__(self, rig: Rig, store: OpenedStore) -> None:
+    def __init__(self, rig: Rig, store: Store) -> None:
         self._rig = rig
         self._store = store
         self.person = Person(rig)
@@ -124,7 +124,7 @@ def _how(point: str, turn: int) -> str:
 
 
 @asynccontextmanager
-async def _talking(world: World, database: str, name: str) -> AsyncIterator[tuple[Rig, OpenedStore, Talking]]:
+async def _talking(world: World, database: str, name: str) -> AsyncIterator[tuple[Rig, Store, Talking]]:
     open_rig = world.sqlite if database == "sqlite" else world.postgres
     async with open_rig(name) as plain:
         rig = plain.having(conversations__sessions_per_day="100000")

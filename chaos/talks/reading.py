@@ -17,7 +17,7 @@ from postroom.conversations.mute_and_snooze import SENTENCE
 from postroom.conversations.store import inbound_messages
 from postroom.conversations.texts import ENGLISH
 from postroom.delivery.store.tables import delivery_requests
-from postroom.household.store import OpenedStore
+from postroom.household.store import Store
 from postroom.message.delivery import IN_FLIGHT
 
 OPEN: Final = ("received", "routed", "waiting", "running")
@@ -32,7 +32,7 @@ class Written:
     message_id: int
 
 
-async def open_work(store: OpenedStore, written: Sequence[Written]) -> int:
+async def open_work(store: Store, written: Sequence[Written]) -> int:
     """How many of them are not decided and answered yet, and how many messages of ours are on their way."""
 
     def count(connection: Connection) -> int:
@@ -44,7 +44,7 @@ async def open_work(store: OpenedStore, written: Sequence[Written]) -> int:
     return await store.database.read(count)
 
 
-async def talks(rig: Rig, store: OpenedStore, written: Sequence[Written]) -> Talks:
+async def talks(rig: Rig, store: Store, written: Sequence[Written]) -> Talks:
     rows = await store.database.read(_rows)
     answers: dict[int, list[int]] = {}
     for one in await rig.provider.listed("telegram"):

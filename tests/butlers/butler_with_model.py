@@ -104,12 +104,11 @@ async def butler_with_model(
         endpoints.bound("general", port_of(listener))
         world = ButlerWorld(
             settings=settings,
-            database=store.database,
+            store=store,
             endpoints=endpoints,
             peers=Peers(file, endpoints, clock, stack),
             clock=clock,
-            mint=mint,
-            files=file_taking(settings, store, [config], clock, mint),
+            files=file_taking(settings, store, [config], clock),
         )
         butler = build_butler(
             config,

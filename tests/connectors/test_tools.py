@@ -21,7 +21,6 @@ from postroom.household.store import open_store
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
 from postroom.kernel.values.errors import ValidationError
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, Principal, Role
 from postroom.people.person_rules import new_contact
 
@@ -49,7 +48,7 @@ class Assistants:
 @pytest.fixture
 async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistants]:
     settings = settings_for(tmp_path)
-    tokens, mint, post = TokenFile(settings.tokens_file), IdMint(), Post()
+    tokens, post = TokenFile(settings.tokens_file), Post()
     tokens.ensure([OPERATOR, CHATGPT, ANN, Principal(Role.BUTLER, "health")])
     async with open_store(settings) as store:
         built = build_correspondence(
@@ -58,12 +57,11 @@ async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistan
                 store=store,
                 tokens=tokens,
                 clock=clock,
-                mint=mint,
                 butlers=frozenset({"health"}),
             ),
             post,
             Butlers(),
-            build_asking(settings, store, clock, mint),
+            build_asking(settings, store, clock),
         )
         await store.people.keep_in_step(HOUSEHOLD_OWNER, [owner_seed(settings)], now_us=clock.now_us())
         for name, chat in (("Maria Rossi", "2002"), ("Bob", "2001")):

@@ -13,9 +13,9 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from postroom.household.store import connect_store
-from postroom.kernel.guard.http import ROOT
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.principal import OPERATOR, Principal
+from postroom.people.signing_in.rules import ROOT
 from postroom.people.signing_in.store import ConsoleSessions
 from tests.console.http import calling
 from tests.household.living import Living, living

@@ -10,7 +10,6 @@ from postroom.household.people import build_admissions
 from postroom.household.store import connect_store
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.clock import SystemClock
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR
 from postroom.people.model import NewPerson, Person, PersonAddress, PersonRole
 from postroom.people.signing_in.admission import Admissions
@@ -23,7 +22,7 @@ async def admissions(home: Living) -> AsyncIterator[Admissions]:
     """As another process has them: what it changes must count at once."""
     store = connect_store(home.settings)
     try:
-        yield build_admissions(home.settings, store, home.tokens, IdMint(), home.household.addresses["api"])
+        yield build_admissions(home.settings, store, home.tokens, home.household.addresses["api"])
     finally:
         await store.database.close()
 

@@ -10,7 +10,6 @@ from postroom.household.console import ConsoleWorld, running_console
 from postroom.household.peers import Nobody
 from postroom.household.store import connect_store
 from postroom.kernel.running.clock import SystemClock
-from postroom.kernel.values.ids import IdMint
 from tests.household.living import Living
 from tests.support.counted import CountedLoops
 
@@ -29,7 +28,6 @@ async def routes(home: Living, method: str) -> list[str]:
         tokens=home.tokens,
         clock=SystemClock(),
         messenger=Nobody("messenger"),
-        mint=IdMint(),
         sandbox_url=home.household.addresses["sandbox"],
     )
     try:

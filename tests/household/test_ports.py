@@ -28,7 +28,6 @@ from postroom.kernel.values.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 from postroom.settings.peer import HttpPeer
@@ -161,9 +160,8 @@ async def door_for_programs(household: Living) -> AsyncIterator[str]:
             switchboard=switchboard,
             messenger=messenger,
             clock=SystemClock(),
-            mint=IdMint(),
             channels=KINDS,
-            files=file_taking(household.settings, store, (), SystemClock(), IdMint()),
+            files=file_taking(household.settings, store, (), SystemClock()),
         )
         app = FastAPI()
         for router in door.routers():

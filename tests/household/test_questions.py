@@ -16,7 +16,6 @@ from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.people import household_people, keep_in_step
 from postroom.household.questions import build_gate, deciders_of
 from postroom.household.store import approval_policy, open_store
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import OPERATOR
 from postroom.message.wishes import Risk
 from postroom.people.model import DraftAddress, PersonDraft
@@ -70,7 +69,7 @@ async def test_the_gate_stands_as_soon_as_messages_reach_real_people(
     async with open_store(settings) as store:
         clock = FakeClock()
         await keep_in_step(settings, store.people, clock.now_us())
-        gate = build_gate(settings, store.database, HouseholdPeople(store.people, clock), channels, IdMint())
+        gate = build_gate(settings, store, HouseholdPeople(store.people, clock), channels)
         deciders = deciders_of(settings, store, AskedPeople(book=store.people), channels)
         found = await deciders.found(owner_only=False) if deciders else None
 

@@ -29,7 +29,7 @@ from postroom.inbox.rules import Request
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import Rule, person
 from postroom.kernel.running.clock import SystemClock
-from postroom.kernel.values.ids import DeliveryId, IdMint, seconds
+from postroom.kernel.values.ids import DeliveryId, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, TOKEN_META, Principal, Role
 from postroom.message.delivery import Intent
 from postroom.people.model import NewPerson, PersonRole
@@ -384,7 +384,7 @@ async def test_every_page_of_approvals_is_open_to_those_who_may_decide(
     settings = Settings.model_validate({"home": tmp_path, "approvals": {"enabled": True, "approvers": approvers}})
 
     async with open_store(settings) as store:
-        pages = approvals_desk(settings, store, None, approvers, SystemClock(), IdMint()).section.pages
+        pages = approvals_desk(settings, store, None, approvers, SystemClock()).section.pages
 
     assert len(pages) > 5
     for page in pages:

@@ -23,7 +23,7 @@ from postroom.household.attention import build_attention
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.delivery import build_plane, dispatching, shared_state
 from postroom.household.people import keep_in_step
-from postroom.household.store import OpenedStore, open_store, stored_people
+from postroom.household.store import Store, open_store, stored_people
 from postroom.inbox.inbox import (
     Feed,
     Inbox,
@@ -50,7 +50,7 @@ from postroom.settings.load import load
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workshop:
     settings: Settings
-    store: OpenedStore
+    store: Store
     sandbox: Sandbox
     plane: Plane
     clock: FakeClock
@@ -116,7 +116,7 @@ async def workshop(
     async with serve() as sandbox, open_store(settings) as store, shared_state(settings, clock) as shared:
         channels = build_channels(settings, SandboxAddress("127.0.0.1", sandbox.bot_api_port, sandbox.smtp_port))
         await keep_in_step(settings, store.people, clock.now_us())
-        plane = build_plane(settings, store, channels, shared, registry, clock, mint)
+        plane = build_plane(settings, store, channels, shared, registry, clock)
         await plane.dispatcher.start()
         inbox = inbox_on(
             store.database,

@@ -13,7 +13,7 @@ from tests.questions.sample_questions import new_attempt, new_question
 from postroom.conversations.model import InboundMove, RoutedMessage, RouteKind
 from postroom.conversations.store import StoredInbound, inbound_messages
 from postroom.household.people import opened_people
-from postroom.household.store import OpenedStore, open_store
+from postroom.household.store import Store, open_store
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import IdMint, seconds
@@ -34,7 +34,7 @@ def settings(home: Path) -> Settings:
     return Settings(home=home)
 
 
-async def known(store: OpenedStore, name: str) -> str:
+async def known(store: Store, name: str) -> str:
     """Of somebody who answered a question and wrote to a butler."""
     person = await store.people.create(HOUSEHOLD_OWNER, NewPerson(name=name), source="api", now_us=ADDED_US)
     asked = StoredQuestions(store.database, Seal(bytes(32)))

@@ -21,7 +21,6 @@ import typer
 from postroom.channels.email.building import mailbox
 from postroom.household.store import open_store
 from postroom.inbox.preferences import changed
-from postroom.inbox.store.mail import StoredPreferences
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Database, Home, Json, Redis, Roster, bar, complain, say, say_json
@@ -86,7 +85,7 @@ def worker(home: Home = None, database: Database = None, redis: Redis = None, ro
     from postroom.settings.roster import load_roster
 
     settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis, "roster": roster})
-    if settings.database.startswith("sqlite"):
+    if settings.sqlite_file is not None:
         raise SettingsError(
             "postroom worker needs PostgreSQL (POSTROOM_DATABASE_URL): "
             "a SQLite household has one worker, in `postroom up`."
@@ -267,7 +266,7 @@ async def remember_address(settings: Settings, user_id: str, email: str) -> None
     edit = partial(changed, wishes={"email": email}, address=mailbox, confirmed=True)
     async with open_store(settings) as store:
         try:
-            await StoredPreferences(store.database).change(user_id, edit, SystemClock().now_us())
+            await store.preferences.change(user_id, edit, SystemClock().now_us())
         except ValidationError as error:
             raise SettingsError(f"--email: {error.fields[0].error}.") from None
 
@@ -288,14 +287,11 @@ def migrate(home: Home = None, database: Database = None, json: Json = False) ->
 
 
 async def _migrate(settings: Settings, *, quiet: bool) -> tuple[str | None, str | None]:
-    from postroom.household.store import connect_store
+    from postroom.household.store import connected
 
-    store = connect_store(settings)
-    try:
+    async with connected(settings) as store:
         with bar("Migrating", quiet=quiet) as show:
             return await store.database.migrate(show)
-    finally:
-        await store.database.close()
 
 
 # `postroom service`: a household that runs whenever you are signed in, so that agents always find one.

@@ -15,10 +15,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, person_id_of
 from postroom.message.delivery import HeldAddress, folded
+from postroom.people.signing_in.rules import ROOT
 from postroom.people.store.rows import StoredHeldAddresses
 
 # -- What every answer says to the browser that shows it --

@@ -13,9 +13,15 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from postroom.console import words
 from postroom.console.frame import NameBook, Names, Navigation, NavigationGroup, Place
-from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.principal import Principal, Role
-from postroom.people.signing_in.rules import SESSION_LIFE_SECONDS, ConsoleSession, form_token, is_form_token, person_of
+from postroom.people.signing_in.rules import (
+    ROOT,
+    SESSION_LIFE_SECONDS,
+    ConsoleSession,
+    form_token,
+    is_form_token,
+    person_of,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -18,10 +18,10 @@ from postroom.conversations.history import Histories, Lately
 from postroom.conversations.model import HistoryLine, HistoryQuery, InboundStatus, LineKind
 from postroom.conversations.store import StoredInbound
 from postroom.conversations.talk import DAY_SECONDS
-from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import Person
+from postroom.people.signing_in.rules import ROOT
 from postroom.people.store.people import StoredPeople
 from postroom.questions.model import QuestionStatus
 

@@ -10,7 +10,6 @@ from typing import Final
 from fastapi import APIRouter
 from prometheus_client import CollectorRegistry
 
-from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.attention import acts
 from postroom.attention.attention import Attention, AttentionMeter, Auditor, in_policy, in_rotations, missing
 from postroom.attention.considering import Considering, Doorstep
@@ -21,29 +20,24 @@ from postroom.attention.reading import NoticeReading
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.rules.times import Rotation, parse_rotation
 from postroom.attention.state import NoticeSend, decoded
-from postroom.attention.store import StoredNotices
 from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.butlers.daemon import Butler
 from postroom.conversations.history import StoredTalk
 from postroom.conversations.inbound import Handler
 from postroom.conversations.mute_and_snooze import NoticeEar
 from postroom.delivery.afterwards.corrections import Corrections
-from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.plane import Plane
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.household.channels import known_channels
 from postroom.household.people import household_people, opened_store_of_people
-from postroom.household.store import Approvers, OpenedStore, connect_store, stored_people, wishes_mark
+from postroom.household.store import Approvers, Store, existing_store, wishes_mark
 from postroom.kernel.acts.routes import act_router
 from postroom.kernel.acts.tools import add_tools
-from postroom.kernel.database.engine import Database
-from postroom.kernel.database.schema import newest, revision
 from postroom.kernel.guard.tools import GuardedServer, answers_for_themselves
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.process import household_key
 from postroom.kernel.values.errors import SettingsError, ValidationError
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.channel import AnswersPresses, Channel, Outbound
 from postroom.overview.story import DeliveryReason
@@ -51,7 +45,6 @@ from postroom.overview.why_held import why_held, why_notice
 from postroom.people.store.people import StoredPeople
 from postroom.questions.asked_people import AskedPeople
 from postroom.settings import Settings
-from postroom.settings.listeners import sqlite_path
 
 _ROTATIONS: Final = "attention.rotations."
 
@@ -87,17 +80,17 @@ def button_key(settings: Settings) -> bytes:
     return household_key(settings.home, "notice buttons")
 
 
-def build_attention(settings: Settings, store: OpenedStore, clock: Clock) -> Attention:
+def build_attention(settings: Settings, store: Store, clock: Clock) -> Attention:
     """One for a process; what leaves from here is considered once `attending` has given it a way out."""
     policy, rotations = household_policy(settings)
     book = NoticeBook(
-        store=StoredNotices(store.database),
+        store=store.notices,
         people=HouseholdNames(people=store.people),
         clock=clock,
         household=policy,
         rotations=rotations,
         zone=settings.household.local_zone,
-        woken=store.attention,
+        woken=store.attention_bell,
         mark=wishes_mark(settings),
     )
     return Attention(book=book)
@@ -114,11 +107,8 @@ class AttentionFindings:
 async def attention_findings(settings: Settings) -> AttentionFindings | None:
     """Over all that is kept; None where no notice was ever kept. Needs no running household."""
     household_policy(settings)
-    if settings.database.startswith("sqlite") and not sqlite_path(settings).exists():
-        return None
-    store = connect_store(settings)
-    try:
-        if await store.database.read(revision) != newest():
+    async with existing_store(settings) as store:
+        if store is None:
             return None
         attention = build_attention(settings, store, SystemClock())
         missing = await attention.missing_people()
@@ -126,8 +116,6 @@ async def attention_findings(settings: Settings) -> AttentionFindings | None:
             return None
         broken = {*(await attention.figures()).unaccounted, *await attention.audit()}
         return AttentionFindings(unaccounted=tuple(sorted(broken)), missing=missing)
-    finally:
-        await store.database.close()
 
 
 async def refuse_unknown_people(attention: Attention) -> None:
@@ -141,7 +129,7 @@ async def refuse_unknown_people(attention: Attention) -> None:
 @asynccontextmanager
 async def attending(
     attention: Attention,
-    store: OpenedStore,
+    store: Store,
     started: AbstractAsyncContextManager[Plane],
     registry: CollectorRegistry,
     loops: Loops,
@@ -150,7 +138,7 @@ async def attending(
     """The plane that asks before it accepts; what attention itself releases leaves by the one that does not."""
     async with started as plane:
         book = attention.book
-        record = StoredCorrections(store.database, plane.acceptance.mint, ParkedDeliveries())
+        record = store.corrections
         corrections = Corrections(plane=plane, record=record)
         carrier = Carrier(book=book, way_out=plane, amends=Amends(corrections=corrections))
         doorstep = Doorstep(acceptance=plane.acceptance, button_key=key)
@@ -204,16 +192,15 @@ class NoticeReasons:
         return replace(reason, why=" ".join([reason.why, *held]))
 
 
-def notice_reasons(database: Database, clock: Clock) -> NoticeReasons:
-    people = stored_people(database, IdMint())
-    book = NoticeBook(store=StoredNotices(database), people=HouseholdNames(people=people), clock=clock)
-    return NoticeReasons(reading=NoticeReading(book=book), people=people, clock=clock)
+def notice_reasons(store: Store, clock: Clock) -> NoticeReasons:
+    book = NoticeBook(store=store.notices, people=HouseholdNames(people=store.people), clock=clock)
+    return NoticeReasons(reading=NoticeReading(book=book), people=store.people, clock=clock)
 
 
 # The doors of attention, put together: the tools of every butler and of the assistants, and REST.
 
 
-def attention_desk(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionDesk:
+def attention_desk(settings: Settings, store: Store, attention: Attention, clock: Clock) -> AttentionDesk:
     return AttentionDesk(
         attention=attention,
         people=household_people(settings, store, clock),
@@ -263,6 +250,6 @@ class AttentionDoors:
         ).handle
 
 
-def attention_doors(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionDoors:
-    desk, said = attention_desk(settings, store, attention, clock), StoredTalk(store.database)
+def attention_doors(settings: Settings, store: Store, attention: Attention, clock: Clock) -> AttentionDoors:
+    desk, said = attention_desk(settings, store, attention, clock), store.talk
     return AttentionDoors(settings=settings, desk=desk, said=said, clock=clock)

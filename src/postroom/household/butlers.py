@@ -18,21 +18,18 @@ from postroom.butlers.runtimes.process import ProcessPrograms
 from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.scheduler import Scheduler
 from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
-from postroom.butlers.store import StoredAppointments, StoredSessions, StoredState
+from postroom.butlers.store import StoredAppointments, StoredState
 from postroom.butlers.switchboard import Registry, Switchboard
-from postroom.conversations.history import StoredTalk
 from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.notify import Notifier, NotifyArguments
 from postroom.delivery.store.rows import StoredRefusedCalls
 from postroom.household.channels import known_channels
 from postroom.household.peers import Peers
-from postroom.household.store import SWITCHBOARD
-from postroom.kernel.database.engine import Database
+from postroom.household.store import SWITCHBOARD, Store
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import SessionTokens
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Loops
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import Outbound
 from postroom.message.outgoing import Outcome
@@ -46,11 +43,10 @@ class ButlerWorld:
     """What all butlers of one process share."""
 
     settings: Settings
-    database: Database
+    store: Store
     endpoints: Endpoints
     peers: Peers
     clock: Clock
-    mint: IdMint
     files: FileTaking
 
 
@@ -73,7 +69,7 @@ def build_butler(
     )
 
     async def by_appointment(arguments: Mapping[str, Any]) -> Outcome:
-        request_id = world.mint.mint(world.clock.now_us())
+        request_id = world.store.ids.mint(world.clock.now_us())
         return await notifier.submit(NotifyArguments(**arguments), origin_butler=config.name, request_id=request_id)
 
     async def trigger(prompt: str, source: str) -> None:
@@ -82,9 +78,9 @@ def build_butler(
     scheduler = Scheduler(
         butler=config.name,
         schedules=config.butler.schedule,
-        appointments=StoredAppointments(world.database, config.name),
+        appointments=StoredAppointments(world.store.database, config.name),
         clock=world.clock,
-        mint=world.mint.mint,
+        mint=world.store.ids.mint,
         notify=by_appointment,
         trigger=trigger,
     )
@@ -92,13 +88,13 @@ def build_butler(
         config=config,
         port=world.endpoints.port(config.name),
         notifier=notifier,
-        state=StoredState(world.database, config.name),
+        state=StoredState(world.store.database, config.name),
         sessions=sessions,
         modules=modules,
         verifier=verifier,
         scheduler=scheduler,
         clock=world.clock,
-        mint=world.mint.mint,
+        mint=world.store.ids.mint,
         started_at_us=world.clock.now_us(),
     )
     return butler
@@ -150,11 +146,10 @@ def build_sessions(
     config: ButlerConfig,
     settings: Settings,
     endpoints: Endpoints,
-    database: Database,
+    store: Store,
     tokens: SessionTokens,
     environment: Mapping[str, str],
     clock: Clock,
-    mint: IdMint,
 ) -> Sessions | None:
     if config.runtime.type == "none":
         return None
@@ -177,12 +172,12 @@ def build_sessions(
             timeout_seconds=limits.timeout_seconds,
         ),
         SessionParts(
-            store=StoredSessions(database),
+            store=store.butler_sessions,
             tokens=tokens,
             programs=ProcessPrograms(path=environment.get("PATH", ""), clock=clock),
             clock=clock,
-            mint=mint.mint,
-            is_over=StoredTalk(database).is_over,
+            mint=store.ids.mint,
+            is_over=store.talk.is_over,
         ),
     )
 
@@ -242,12 +237,12 @@ def build_board(world: ButlerWorld) -> Switchboard:
         outbound=world.peers.outbound("messenger", caller="switchboard"),
         messenger=world.peers.to("messenger", caller="switchboard"),
         peer_of=world.peers.registered,
-        registry=Registry(world.database, world.clock),
-        refusals=StoredRefusedCalls(world.database, world.mint.mint),
+        registry=Registry(world.store.database, world.clock),
+        refusals=StoredRefusedCalls(world.store.database, world.store.ids.mint),
         endpoint_of=world.endpoints.url,
         channels=known_channels(world.settings),
         clock=world.clock,
-        mint=world.mint.mint,
+        mint=world.store.ids.mint,
         lost=_lost,
     )
 

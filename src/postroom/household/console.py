@@ -12,30 +12,24 @@ from starlette.applications import Starlette
 
 from postroom.approvals.approvals import Approvals
 from postroom.attention.attention import Attention
-from postroom.attention.store import StoredNotices
 from postroom.console.live import Bulk, Changes, HouseholdPulse
-from postroom.conversations.store import TalkPulse
 from postroom.household.channels import Accounts
 from postroom.household.peers import MemoryPeer, Nobody
 from postroom.household.questions import AskingParts
-from postroom.household.store import OpenedStore
+from postroom.household.store import Store
 from postroom.inbox.inbox import Inbox
-from postroom.inbox.store.notes import StoredNotes
-from postroom.kernel.database.engine import Database
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Loops, Signal
 from postroom.kernel.running.process import package_version
 from postroom.kernel.serving.servers import WhenAsked
 from postroom.kernel.values.errors import StoreUnavailable
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import OPERATOR, Principal, person_id_of
 from postroom.message.channel import ListedAccount, Outbound
-from postroom.overview.counts import FailingChannel, StandingNow, StoredOverview, WaitingNow
+from postroom.overview.counts import FailingChannel, StandingNow, WaitingNow
 from postroom.people.model import inbox_of
 from postroom.people.signing_in.store import ConsoleSessions
 from postroom.questions.questions import Asking
-from postroom.questions.store.questions import QuestionFigures
 from postroom.settings import Settings
 from postroom.settings.peer import HttpPeer
 
@@ -45,14 +39,13 @@ class ConsoleWorld:
     """What the pages are made from."""
 
     settings: Settings
-    store: OpenedStore
+    store: Store
     inbox: Inbox
     asking: Asking
     attention: Attention
     tokens: TokenFile
     clock: Clock
     messenger: MemoryPeer | HttpPeer | Nobody
-    mint: IdMint
     outbound: Outbound | None = None  # the household's own way out
     approvals: Approvals | None = None  # of the messenger, where it runs in this process
     sandbox_url: str | None = None  # of its page, in sandbox mode
@@ -73,8 +66,8 @@ class Console:
 @asynccontextmanager
 async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Console]:
     """Its hundred modules are imported for the first page that somebody opens: many households run without any."""
-    database = world.store.database
-    pulse = HouseholdPulse(StoredOverview(database), world.inbox.notes, QuestionFigures(database), TalkPulse(database))
+    store = world.store
+    pulse = HouseholdPulse(store.overview, world.inbox.notes, store.question_figures, store.talk_pulse)
     changes, bulk = Changes(pulse, world.clock), Bulk(lambda: secrets.token_urlsafe(12))
 
     def pages() -> Starlette:
@@ -119,11 +112,10 @@ class RunningHousehold:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HouseholdStanding:
     settings: Settings
-    database: Database
+    store: Store
     accounts: Accounts
     may_decide: Callable[[Principal], bool]
     clock: Clock
-    mint: IdMint
     started_at_us: int
 
     async def seen_by(self, who: Principal) -> StandingNow:
@@ -146,19 +138,19 @@ class HouseholdStanding:
         )
 
     async def _questions(self, who: Principal) -> int:
-        return await QuestionFigures(self.database).waiting_for(person_id_of(who) or "")
+        return await self.store.question_figures.waiting_for(person_id_of(who) or "")
 
     async def _approvals(self) -> int:
-        return await StoredOverview(self.database).awaiting_approval(self.clock.now_us())
+        return await self.store.overview.awaiting_approval(self.clock.now_us())
 
     async def _unread(self, who: Principal) -> int:
-        return await StoredNotes(self.database).unread(inbox_of(who) or "", self.clock.now_us())
+        return await self.store.notes.unread(inbox_of(who) or "", self.clock.now_us())
 
     async def _held(self, who: Principal) -> int:
-        return await StoredNotices(self.database).held(person_id_of(who) or "")
+        return await self.store.notices.held(person_id_of(who) or "")
 
     async def _dead_letters(self) -> int:
-        trouble = await StoredOverview(self.database).trouble()
+        trouble = await self.store.overview.trouble()
         return trouble.given_up + trouble.held
 
 

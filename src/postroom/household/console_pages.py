@@ -19,8 +19,6 @@ from starlette.staticfiles import StaticFiles
 
 from postroom.approvals.approvals import Approvals
 from postroom.approvals.page import ApprovalPages, OwnDecisions, RulePages, approvals_section
-from postroom.approvals.rules import expiration
-from postroom.approvals.store.approvals import StoredApprovals
 from postroom.attention.attention import Attention
 from postroom.attention.pages.page import attention_section
 from postroom.attention.pages.shown import AttentionPeople
@@ -39,9 +37,7 @@ from postroom.console.visit import (
     read_form,
     session_secret,
 )
-from postroom.conversations.history import Lately
 from postroom.conversations.page import SessionsToday, TalkPages, conversations_section
-from postroom.conversations.store import StoredInbound
 from postroom.delivery.pages.dead_letters import dead_letters_section
 from postroom.delivery.pages.deliveries import deliveries_section
 from postroom.household.channels import known_channels
@@ -56,19 +52,16 @@ from postroom.household.people import (
     histories,
     new_challenge,
 )
-from postroom.household.store import Approvers, OpenedStore, approval_policy
+from postroom.household.store import Approvers, Store, approval_policy
 from postroom.inbox.page import InboxPages, PreferencePages, inbox_section
 from postroom.kernel.audit import NewAudit
 from postroom.kernel.database.audit import StoredAudit
-from postroom.kernel.database.engine import Database
-from postroom.kernel.guard.http import ROOT
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import approver
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Failing
 from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
-from postroom.kernel.values.ids import IdMint
-from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, person_id_of
+from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.channel import Outbound
 from postroom.message.delivery import Priority
 from postroom.overview.audit import entry_of
@@ -77,7 +70,6 @@ from postroom.overview.counts import (
     ConsoleDeliveries,
     ConsoleHealth,
     ConsoleOverview,
-    StoredOverview,
 )
 from postroom.overview.health import Machinery, health_section
 from postroom.overview.today import Badges, TodayPage, WaitingWork, events_page, today_section
@@ -93,29 +85,27 @@ from postroom.people.signing_in.pages import (
 )
 from postroom.people.signing_in.passkey_routes import PasskeyDoor
 from postroom.people.signing_in.passkeys import Passkeys
-from postroom.people.store.people import StoredMemory
-from postroom.people.store.rows import StoredHeldAddresses
+from postroom.people.signing_in.rules import ROOT
 from postroom.questions.page import QuestionPages, questions_section
-from postroom.questions.store.questions import QuestionFigures
 from postroom.settings import Settings
 from postroom.settings.peer import HttpPeer
 
 
 def console_pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Failing) -> Starlette:
-    database = world.store.database
+    store = world.store
     base_url = world.pages_url or world.settings.api_url
-    admissions = build_admissions(world.settings, world.store, world.tokens, world.mint, base_url, world.links_due)
-    audit = StoredAudit(database, world.mint.mint)
+    admissions = build_admissions(world.settings, store, world.tokens, base_url, world.links_due)
+    audit = store.audit
     parts = ConsoleParts(
         sections=[*_sections(world, bulk, failing), *account_sections(admissions, audit)],
-        badges=Badges(record=StoredOverview(database), approvals_on=world.settings.approvals_on),
+        badges=Badges(record=store.overview, approvals_on=world.settings.approvals_on),
         sandbox_url=world.sandbox_url,
         more_pages=[events_page(changes, world.clock, admissions.sessions)],
         admissions=admissions,
         audit=audit,
         passkeys=Passkeys(store=admissions.passkeys, clock=world.clock, new_challenge=new_challenge),
         clock=world.clock,
-        names=NameBook(records=StoredHeldAddresses(database)),
+        names=NameBook(records=store.held_addresses),
         zone_of=world.attention.zone_of,
     )
     return console_app(parts)
@@ -123,17 +113,17 @@ def console_pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Fa
 
 def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[ConsoleSection]:
     """In the order of the navigation, within each of its groups."""
-    settings, database, breaker = world.settings, world.store.database, breaker_policy(world.settings)
+    settings, store, breaker = world.settings, world.store, breaker_policy(world.settings)
     channels = sorted(known_channels(settings))
     attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
-    waiting = WaitingWork(record=StoredOverview(database), notes=world.inbox.notes, approvals_on=settings.approvals_on)
+    waiting = WaitingWork(record=store.overview, notes=world.inbox.notes, approvals_on=settings.approvals_on)
     tools = messenger_tools(world.messenger, world.tokens)
     concerned = Concerned(book=world.store.people)
-    questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database), concerned=concerned)
+    questions = QuestionPages(asking=world.asking, figures=store.question_figures, concerned=concerned)
     machinery = Machinery(facts=machine_facts(settings), failing=failing, silent=world.silent)
     approvers = Approvers(settings.approvals.approvers, world.store.household)
-    approvals = approvals_desk(settings, world.store, world.approvals, approvers, world.clock, world.mint)
-    overview = ConsoleOverview(database, channels, breaker)
+    approvals = approvals_desk(settings, world.store, world.approvals, approvers, world.clock)
+    overview = ConsoleOverview(store.database, channels, breaker)
     today = TodayPage(
         overview=overview,
         waiting=waiting,
@@ -148,7 +138,7 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
         questions_section(questions),
         approvals.section,
         inbox_section(InboxPages(inbox=world.inbox, questions=questions), PreferencePages(world.inbox)),
-        conversations_desk(settings, world.store, world.mint),
+        conversations_desk(settings, store),
         attention_section(
             AttentionPeople(
                 attention=world.attention,
@@ -157,11 +147,11 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
                 approvers=world.store.household,
             )
         ),
-        deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files, concerned),
-        dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk, concerned),
-        health_section(ConsoleHealth(database, channels, breaker), tools, world.attention, machinery),
-        people_desk(settings, world.store, world.clock, world.inbox.email_due.ring, world.mint, overviews),
-        devices_desk(settings, world.store, world.outbound, world.clock, world.mint),
+        deliveries_section(ConsoleDeliveries(store.database, channels, attempts), tools, world.store.files, concerned),
+        dead_letters_section(ConsoleDeadLetters(store.database, channels), tools, bulk, concerned),
+        health_section(ConsoleHealth(store.database, channels, breaker), tools, world.attention, machinery),
+        people_desk(settings, world.store, world.clock, world.inbox.email_due.ring, overviews),
+        devices_desk(settings, world.store, world.outbound, world.clock),
     ]
 
 
@@ -192,21 +182,20 @@ class ApprovalsDesk:
 
 def approvals_desk(
     settings: Settings,
-    store: OpenedStore,
+    store: Store,
     approvals: Approvals | None,
     approvers: Collection[str],
     clock: Clock,
-    mint: IdMint,
 ) -> ApprovalsDesk:
     """Those of the messenger in this process; where it runs elsewhere, the same over the database that they share."""
     is_on, may_decide, known = settings.approvals_on, approver(approvers), known_channels(settings)
     approvals = approvals or Approvals(
-        record=StoredApprovals(store.database, mint.mint, expiration),
+        record=store.approvals,
         policy=approval_policy(settings),
         channels={},
         known_channels=known,
         clock=clock,
-        mint=mint.mint,
+        mint=store.ids.mint,
         released=lambda: None,  # its own look finds what was decided
         files=store.files,
     )
@@ -217,50 +206,47 @@ def approvals_desk(
     return ApprovalsDesk(pages=pages, section=approvals_section(pages, rules, may_decide))
 
 
-def conversations_desk(settings: Settings, store: OpenedStore, mint: IdMint) -> ConsoleSection:
+def conversations_desk(settings: Settings, store: Store) -> ConsoleSection:
     pages = TalkPages(
         people=store.people,
         history=histories(store),
-        lately=Lately(store.database, HOUSEHOLD_OWNER),
-        sessions=_sessions_today(settings, store.database, mint),
+        lately=store.lately,
+        sessions=_sessions_today(settings, store),
         channels=sorted(known_channels(settings)),
     )
     return conversations_section(pages)
 
 
-def _sessions_today(settings: Settings, database: Database, mint: IdMint) -> SessionsToday:
+def _sessions_today(settings: Settings, store: Store) -> SessionsToday:
     most = settings.conversations.sessions_per_day
-    return SessionsToday(counted=StoredInbound(database, mint.mint), per_day=most)
+    return SessionsToday(counted=store.inbound, per_day=most)
 
 
-def person_overviews(store: OpenedStore, questions: QuestionPages, attention: Attention) -> PersonOverviews:
+def person_overviews(store: Store, questions: QuestionPages, attention: Attention) -> PersonOverviews:
     return PersonOverviews(history=histories(store), questions=questions, attention=attention)
 
 
 def people_desk(
     settings: Settings,
-    store: OpenedStore,
+    store: Store,
     clock: Clock,
     links_due: Callable[[], object],
-    mint: IdMint,
     overviews: PersonOverviews,
 ) -> ConsoleSection:
     pairing = build_pairing(settings, store, clock, links_due)
     pages = ContactPages(
         people=pairing.people,
         pairing=pairing,
-        choices=StoredMemory(store.database),
-        sessions=_sessions_today(settings, store.database, mint),
+        choices=store.memory,
+        sessions=_sessions_today(settings, store),
         overviews=overviews,
     )
     return contacts_section(pages)
 
 
-def devices_desk(
-    settings: Settings, store: OpenedStore, outbound: Outbound | None, clock: Clock, mint: IdMint
-) -> ConsoleSection:
+def devices_desk(settings: Settings, store: Store, outbound: Outbound | None, clock: Clock) -> ConsoleSection:
     """Also where no account notifies: then the page says what to set."""
-    devices = devices_of(settings, store, outbound, clock, mint) if outbound is not None else None
+    devices = devices_of(settings, store, outbound, clock) if outbound is not None else None
     return devices_section(DevicePages(devices=devices))
 
 
@@ -271,7 +257,7 @@ def machine_facts(settings: Settings) -> dict[str, str]:
     return {
         "Postroom": version("postroom"),
         "Python": platform.python_version(),
-        "Database": "SQLite" if settings.database.startswith("sqlite") else "PostgreSQL",
+        "Database": "SQLite" if settings.sqlite_file else "PostgreSQL",
         "Shared state": "Redis" if settings.redis_url.reveal() else "in this process",
     }
 

@@ -7,17 +7,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from postroom.butlers.store import StoredSessions
 from postroom.conversations.bot_commands import TalkCommands
-from postroom.conversations.history import StoredTalk
 from postroom.conversations.inbound import Handler, of_messages
 from postroom.conversations.store import StoredInbound
 from postroom.conversations.talk import Answering, ButlersStop, Talk, able
 from postroom.delivery.files.taking import FileTaking
 from postroom.household.peers import Peers
 from postroom.household.questions import AskingParts
-from postroom.household.store import SWITCHBOARD, OpenedStore
-from postroom.inbox.store.notes import StoredNotes
+from postroom.household.store import SWITCHBOARD, Store
 from postroom.intents.courier import TakeRoute
 from postroom.kernel.running.loop import Loops
 from postroom.message.channel import Channel, Outbound, ShowsWork
@@ -39,7 +36,7 @@ class TalkWorld(Protocol):
     def settings(self) -> Settings: ...
 
     @property
-    def store(self) -> OpenedStore: ...
+    def store(self) -> Store: ...
 
 
 def talking_butlers(roster: Sequence[ButlerConfig]) -> dict[str, bool]:
@@ -63,7 +60,7 @@ async def conversing(
     """Runs where the bots are heard, and takes up what an earlier process left."""
     settings, store, butlers = world.settings, world.store, talking_butlers(roster)
     people = AskedPeople(book=store.people)
-    kept, said = StoredInbound(store.database, asking.mint.mint), StoredTalk(store.database)
+    kept, said = store.inbound, store.talk
     talk = Talk(
         kept=kept,
         people=people,
@@ -78,7 +75,7 @@ async def conversing(
     commands = TalkCommands(
         kept=kept,
         people=people,
-        inbox=StoredNotes(store.database),
+        inbox=store.notes,
         asking=asking.asking,
         stopper=stopper,
         outbound=outbound,
@@ -88,7 +85,7 @@ async def conversing(
     )
     answering = Answering(
         kept=kept,
-        sessions=StoredSessions(store.database),
+        sessions=store.butler_sessions,
         said=said,
         route=route,
         stopper=stopper,

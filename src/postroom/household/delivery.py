@@ -17,20 +17,17 @@ from prometheus_client import CollectorRegistry
 from sqlalchemy import Connection
 
 from postroom.approvals.approvals import Approvals
-from postroom.approvals.store.steps import ParkedDeliveries, was_refused
 from postroom.attention.attention import Attention, NoticeOutcomes
 from postroom.butlers.messenger.server import Execute, MessengerParts
 from postroom.butlers.messenger.tools import ChannelTools, CorrectionDesk
 from postroom.conversations.model import KeptMessage
-from postroom.conversations.store import StoredInbound
 from postroom.delivery.accept import Acceptance, FirstWrite
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.dead_letters import DeadLetters
-from postroom.delivery.afterwards.store import StoredCorrections, StoredSent
 from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
 from postroom.delivery.pipeline import Pipeline
 from postroom.delivery.plane import Plane, SettledElsewhere
-from postroom.delivery.reading.counts import DeliveryHealth, StoredFigures
+from postroom.delivery.reading.counts import DeliveryHealth
 from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.reading.search import settled_among
 from postroom.delivery.rules.breaker import BreakerPolicy
@@ -38,14 +35,13 @@ from postroom.delivery.rules.limits import SCOPES, LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.retry import RetryPolicy
 from postroom.delivery.rules.target import as_it_stands
-from postroom.delivery.seams import Breakers, Ledger, Limits
-from postroom.delivery.store.dead_letters import StoredDeadLetters
-from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
+from postroom.delivery.seams import Breakers, Limits
+from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits
 from postroom.household.attention import household_policy, notice_reasons
 from postroom.household.channels import known_channels
 from postroom.household.people import keep_in_step
 from postroom.household.questions import build_gate
-from postroom.household.store import Approvers, OpenedStore, carried_files, connect_store
+from postroom.household.store import Approvers, Store, carried_files, connected
 from postroom.inbox.model import Terms
 from postroom.kernel.database.engine import KEY_PREFIX, Database, LivingWorker, WorkerPulse, redis_client
 from postroom.kernel.database.schema import known_revision
@@ -55,7 +51,7 @@ from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import SettingsError, StoreUnavailable
-from postroom.kernel.values.ids import DeliveryId, IdMint
+from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import Role
 from postroom.message.channel import Channel, KnownChannels
 from postroom.overview.dry_run import DryRun
@@ -67,10 +63,9 @@ from postroom.overview.story import (
     StoredHistory,
     traced,
 )
-from postroom.overview.tracking import SenderStatus, StoredDeliveries, Tracking
+from postroom.overview.tracking import SenderStatus, Tracking
 from postroom.overview.why_held import inbound_document, why_inbound, why_note, why_question
 from postroom.people.people import HouseholdPeople
-from postroom.people.store.rows import StoredClosedAddresses
 from postroom.questions.store.questions import story
 from postroom.questions.telling import QuestionStory, QuestionView
 from postroom.settings import Settings
@@ -81,11 +76,10 @@ from postroom.settings.listeners import sole_worker
 
 def messenger_parts(
     settings: Settings,
-    store: OpenedStore,
+    store: Store,
     plane: Plane,
     verifier: Verifier,
     clock: Clock,
-    mint: IdMint,
     corrections: CorrectionDesk,
     approvals: Approvals | None = None,
     attention: Attention | None = None,
@@ -97,18 +91,18 @@ def messenger_parts(
         execute=Execute(
             plane=plane, status=sender_status(store, plane, attention), clock=clock, corrections=corrections
         ),
-        channel_tools=ChannelTools(plane=plane, clock=clock, mint=mint.mint, wait_seconds=wait_seconds),
-        tracking=Tracking(record=StoredDeliveries(store.database), channel_names=names),
+        channel_tools=ChannelTools(plane=plane, clock=clock, mint=store.ids.mint, wait_seconds=wait_seconds),
+        tracking=Tracking(record=store.deliveries, channel_names=names),
         dead_letters=DeadLetters(
-            record=StoredDeadLetters(store.database),
+            record=store.dead_letters,
             channels=path.channels,
             channel_names=names,
             hand_over=plane.dispatcher.wake,
             clock=clock,
-            mint=mint.mint,
+            mint=store.ids.mint,
         ),
         health=DeliveryHealth(
-            record=StoredFigures(store.database, was_refused()),
+            record=store.figures,
             limits=path.limits,
             breakers=path.breakers,
             policy=path.policy,
@@ -120,7 +114,7 @@ def messenger_parts(
             acceptance=path,
             known_channels=plane.known_channels,
             clock=clock,
-            mint=mint.mint,
+            mint=store.ids.mint,
             attention=attention,
         ),
         verifier=verifier,
@@ -129,22 +123,19 @@ def messenger_parts(
     )
 
 
-def correction_desk(
-    settings: Settings, store: OpenedStore, plane: Plane, closed: Callable[[], None], mint: IdMint
-) -> CorrectionDesk:
+def correction_desk(settings: Settings, store: Store, plane: Plane, closed: Callable[[], None]) -> CorrectionDesk:
     """`closed` wakes whoever closes the cards of what needs no answer any more."""
-    record = StoredCorrections(store.database, mint.mint, ParkedDeliveries())
     return CorrectionDesk(
-        corrections=Corrections(plane=plane, record=record, closed=closed),
+        corrections=Corrections(plane=plane, record=store.corrections, closed=closed),
         clock=plane.acceptance.clock,
-        mint=mint.mint,
+        mint=store.ids.mint,
         wait_seconds=settings.delivery.notify_wait_seconds,
     )
 
 
-def sender_status(store: OpenedStore, plane: Plane, attention: Attention | None = None) -> SenderStatus:
+def sender_status(store: Store, plane: Plane, attention: Attention | None = None) -> SenderStatus:
     return SenderStatus(
-        record=StoredDeliveries(store.database),
+        record=store.deliveries,
         replays=plane.acceptance.ledger,
         notices=NoticeOutcomes(attention=attention) if attention is not None else None,
     )
@@ -158,12 +149,11 @@ DRAIN_SECONDS = 5.0
 
 def build_plane(
     settings: Settings,
-    store: OpenedStore,
+    store: Store,
     channels: Mapping[str, Channel],
     shared: SharedState,
     registry: CollectorRegistry,
     clock: Clock,
-    mint: IdMint,
 ) -> Plane:
     known, people = known_channels(settings, channels), HouseholdPeople(store.people, clock)
     policy = delivery_policy(settings, known)
@@ -172,23 +162,23 @@ def build_plane(
     stopping = asyncio.Event()
     pipeline = Pipeline(
         ledger=store.ledger,
-        as_it_stands=partial(as_it_stands, StoredSent(store.database).sent),
+        as_it_stands=partial(as_it_stands, store.sent.sent),
         channels=channels,
         limits=shared.limits,
         breakers=shared.breakers,
-        circuits=StoredCircuits(store.database),
+        circuits=store.circuits,
         policy=policy,
         clock=clock,
         meter=meter,
         dice=random.random,
-        mint=mint.mint,
+        mint=store.ids.mint,
         stopping=stopping,
     )
     dispatcher = Dispatcher(
         ledger=store.ledger,
         channels=channels,
         pipeline=pipeline,
-        recovery=_recovery(store.ledger, shared.limits, policy, clock, meter, mint, known),
+        recovery=_recovery(store, shared.limits, policy, clock, meter, known),
         outcomes=outcomes,
         policy=policy,
         clock=clock,
@@ -199,7 +189,7 @@ def build_plane(
         ledger=store.ledger,
         channels=channels,
         book=people,
-        sent=StoredSent(store.database),
+        sent=store.sent,
         limits=shared.limits,
         breakers=shared.breakers,
         policy=policy,
@@ -207,32 +197,31 @@ def build_plane(
         dispatcher=dispatcher,
         clock=clock,
         meter=meter,
-        mint=mint.mint,
+        mint=store.ids.mint,
         files=carried_files(store, clock),
-        gate=build_gate(settings, store.database, people, channels, mint),
-        closed=StoredClosedAddresses(store.database),
-        subject_of=StoredInbound(store.database, mint.mint).subject,
+        gate=build_gate(settings, store, people, channels),
+        closed=store.closed_addresses,
+        subject_of=store.inbound.subject,
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=known)
 
 
 def _recovery(
-    ledger: Ledger,
+    store: Store,
     limits: Limits,
     policy: DeliveryPolicy,
     clock: Clock,
     meter: DeliveryMeter,
-    mint: IdMint,
     known: KnownChannels,
 ) -> Recovery:
     return Recovery(
-        ledger=ledger,
+        ledger=store.ledger,
         limits=limits,
         retry=policy.retry,
         clock=clock,
         meter=meter,
         dice=random.random,
-        mint=mint.mint,
+        mint=store.ids.mint,
         can=known,
     )
 
@@ -240,19 +229,18 @@ def _recovery(
 @asynccontextmanager
 async def running_plane(
     settings: Settings,
-    store: OpenedStore,
+    store: Store,
     channels: Mapping[str, Channel],
     registry: CollectorRegistry,
     clock: SystemClock,
-    mint: IdMint,
     loops: Loops,
 ) -> AsyncIterator[Plane]:
     """Recovers first, works until told to stop, then drains: nothing is cut off in the middle of a call."""
     async with sole_worker(settings), shared_state(settings, clock) as shared:
-        for name, circuit in (await StoredCircuits(store.database).load()).items():
+        for name, circuit in (await store.circuits.load()).items():
             await shared.breakers.restore(name, circuit)
         await keep_in_step(settings, store.people, clock.now_us())
-        plane = build_plane(settings, store, channels, shared, registry, clock, mint)
+        plane = build_plane(settings, store, channels, shared, registry, clock)
         await plane.dispatcher.start()
         try:
             async with (
@@ -375,14 +363,16 @@ class LedgerView:
     """Raises SettingsError when nothing is known under an id."""
 
     settings: Settings
-    database: Database
+    store: Store
     clock: Clock
 
     async def trace(self, identifier: str, origin: str | None = None) -> dict[str, Any]:
         kept, name = await self._written(identifier, origin)
         inbound = {} if kept is None else {"inbound": inbound_document(kept, name)}
         try:
-            found = await self.database.read(lambda connection: traced(StoredHistory(connection), identifier, origin))
+            found = await self.store.database.read(
+                lambda connection: traced(StoredHistory(connection), identifier, origin)
+            )
         except NothingKnown:
             if kept is None:
                 raise
@@ -390,13 +380,13 @@ class LedgerView:
         return found.document() | inbound
 
     async def why(self, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
-        notices = notice_reasons(self.database, self.clock)
+        notices = notice_reasons(self.store, self.clock)
         if (found := await notices.of_notice(identifier, origin)) is not None:
             return [found]
         kept, name = await self._written(identifier, origin)
         written = [] if kept is None else [DeliveryReason(id=kept.id, why=why_inbound(kept, name, self.clock.now_us()))]
         try:
-            reasons = await self.database.read(
+            reasons = await self.store.database.read(
                 lambda connection: self._explained(connection).reasons(StoredHistory(connection), identifier, origin)
             )
         except NothingKnown:
@@ -409,7 +399,7 @@ class LedgerView:
         """A message that a person wrote, with their name; not for those who see only what they sent."""
         if origin is not None:
             return None, None
-        return await StoredInbound(self.database, IdMint().mint).with_name(identifier)
+        return await self.store.inbound.with_name(identifier)
 
     def _explained(self, connection: Connection) -> Explained:
         now_us, (policy, _) = self.clock.now_us(), household_policy(self.settings)
@@ -436,13 +426,10 @@ def _why_question(connection: Connection, now_us: int, identifier: str, origin: 
 @asynccontextmanager
 async def ledger_view(settings: Settings) -> AsyncIterator[LedgerView]:
     """Without a running household."""
-    store = connect_store(settings)
-    try:
+    async with connected(settings) as store:
         if await store.database.read(known_revision) is None:
             raise SettingsError("This database is empty: no household has worked on it yet; `postroom up` starts one.")
-        yield LedgerView(settings=settings, database=store.database, clock=SystemClock())
-    finally:
-        await store.database.close()
+        yield LedgerView(settings=settings, store=store, clock=SystemClock())
 
 
 # Limits and circuits: in this process, or on Redis for all of them.

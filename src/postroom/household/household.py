@@ -83,7 +83,7 @@ from postroom.household.store import (
     SANDBOX_SMTP,
     SWITCHBOARD,
     WORKER,
-    OpenedStore,
+    Store,
     file_taking,
     fixed_ports,
     open_in_time,
@@ -98,7 +98,6 @@ from postroom.kernel.running.clock import SharedClock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter
 from postroom.kernel.serving.servers import HttpServer, serving
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.channel import Channel, Outbound
 from postroom.sandbox.server import Sandbox, SandboxOptions
@@ -140,7 +139,6 @@ class _Builder:
         self._parts = tuple(parts)
         self._stack = stack
         self._clock = SharedClock()
-        self._mint = IdMint()
         self._registry = CollectorRegistry()
         self._tokens = TokenFile(settings.tokens_file)
         self._endpoints = Endpoints(settings, roster)
@@ -180,7 +178,7 @@ class _Builder:
             inbox = await self._open_inbox(store)
             self._notices = attention_doors(self._settings, store, self._attention, self._clock)
             self._asking = self._household.asking = build_asking(
-                self._settings, store, self._clock, self._mint, self._attention.book
+                self._settings, store, self._clock, self._attention.book
             )
             if WORKER in self._parts:
                 await self._start_plane(store, sandbox, inbox)
@@ -189,7 +187,7 @@ class _Builder:
             if "api" in self._parts:
                 await self._build_plain_doors(store)
                 await self._build_console(store, inbox, sandbox)
-            self._once = once_of(store.database, self._clock, self._mint)
+            self._once = once_of(store, self._clock)
         await self._serve()
         self._stack.push_async_callback(self._wind_down)
         return self._household
@@ -218,26 +216,25 @@ class _Builder:
         self._household.addresses |= addresses_of(address)
         return address
 
-    async def _open_inbox(self, store: OpenedStore) -> Inbox:
+    async def _open_inbox(self, store: Store) -> Inbox:
         notices, registry = self._attention.book, self._registry
         inbox = self._household.inbox = await self._stack.enter_async_context(
-            running_inbox(self._settings, store, notices, registry, self._clock, self._mint, self._loops)
+            running_inbox(self._settings, store, notices, registry, self._clock, self._loops)
         )
         self._routers += [inbox_router(inbox), confirmation_router(inbox.confirmations, inbox.clock)]
         self._assistant_doors.append(lambda server: add_notification_tool(server, inbox, self._tokens))
         return inbox
 
     async def _build_butlers(
-        self, mine: Sequence[ButlerConfig], store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox
+        self, mine: Sequence[ButlerConfig], store: Store, sandbox: SandboxAddress | None, inbox: Inbox
     ) -> None:
         world = ButlerWorld(
             settings=self._settings,
-            database=store.database,
+            store=store,
             endpoints=self._endpoints,
             peers=self._peers,
             clock=self._clock,
-            mint=self._mint,
-            files=file_taking(self._settings, store, self._roster, self._clock, self._mint),
+            files=file_taking(self._settings, store, self._roster, self._clock),
         )
         for config in sorted(mine, key=lambda one: one.name != MESSENGER):
             if config.name == MESSENGER:
@@ -270,31 +267,29 @@ class _Builder:
             world,
             outbound=outbound,
             switchboard=switchboard,
-            sessions=build_sessions(
-                config, settings, endpoints, world.database, tokens, environment, self._clock, self._mint
-            ),
+            sessions=build_sessions(config, settings, endpoints, world.store, tokens, environment, self._clock),
             modules=await self._stack.enter_async_context(loaded_modules(config, context)),
             verifier=tokens,
         )
         self._butlers.append(butler)
         return butler
 
-    async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
+    async def _start_plane(self, store: Store, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
         channels = open_channels(self._settings, sandbox, store, self._clock)
-        started = running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
+        started = running_plane(self._settings, store, channels, self._registry, self._clock, self._loops)
         attended = attending(self._attention, store, started, self._registry, self._loops, button_key(self._settings))
         plane = await self._stack.enter_async_context(attended)
         pages_url, loops = self._listeners.pages_url, self._loops
         alone = self._parts == (WORKER,)
         life = showing_life(store.database, self._clock, loops, alone=alone)
-        released = releasing(self._settings, store.database, inbox, plane, self._mint, pages_url, loops)
-        links = sending_links(store, plane, self._mint, pages_url, self._household.links_due, loops)
-        for working_one in (life, released, presenting(self._asking, store.database, plane, pages_url, loops), links):
+        released = releasing(self._settings, store, inbox, plane, pages_url, loops)
+        links = sending_links(store, plane, pages_url, self._household.links_due, loops)
+        for working_one in (life, released, presenting(self._asking, store, plane, pages_url, loops), links):
             await self._stack.enter_async_context(working_one)
         self._plane, self._channels = plane, channels
         return plane
 
-    async def _build_correspondence(self, store: OpenedStore, inbox: Inbox) -> None:
+    async def _build_correspondence(self, store: Store, inbox: Inbox) -> None:
         """The API works on intents; the messenger, which has the bot, hears what people answer."""
         if not {"api", MESSENGER} & set(self._parts):
             return
@@ -303,7 +298,6 @@ class _Builder:
             store=store,
             tokens=self._tokens,
             clock=self._clock,
-            mint=self._mint,
             butlers=frozenset(config.name for config in self._roster) - {MESSENGER, SWITCHBOARD},
             links_due=inbox.email_due.ring,
         )
@@ -317,7 +311,7 @@ class _Builder:
             self._assistant_doors.append(lambda server: add_tools(server, built.assistant))
         if MESSENGER in self._parts:
             way_out = self._plane or outbound
-            files = file_taking(self._settings, store, self._roster, self._clock, self._mint)
+            files = file_taking(self._settings, store, self._roster, self._clock)
             heard = hearing(self._asking, self._channels, way_out, self._listeners.pages_url, self._loops, files)
             notices = self._notices.ear(self._asking.planning.people, self._channels, way_out)
             talking = conversing(
@@ -334,14 +328,14 @@ class _Builder:
             ears = listening(world, self._channels, built.replies, way_out, self._loops, heard, notices, talking, files)
             await self._stack.enter_async_context(ears)
 
-    async def _build_plain_doors(self, store: OpenedStore) -> None:
-        door = await script_door(self._settings, store, self._peers, self._clock, self._mint, self._roster)
+    async def _build_plain_doors(self, store: Store) -> None:
+        door = await script_door(self._settings, store, self._peers, self._clock, self._roster)
         self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store), self._notices.router()]
         self._routers.append(pressing(self._settings, self._asking, door.outbound, self._listeners.pages_url))
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
         self._assistant_doors.append(lambda server: self._notices.assistants(server))
 
-    async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
+    async def _build_console(self, store: Store, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
         world = ConsoleWorld(
             settings=self._settings,
             store=store,
@@ -351,7 +345,6 @@ class _Builder:
             tokens=self._tokens,
             clock=self._clock,
             messenger=await self._peers.operator(MESSENGER),
-            mint=self._mint,
             approvals=self._approvals,
             outbound=self._peers.outbound(SWITCHBOARD, caller=None),
             sandbox_url=sandbox.control_url if sandbox else None,
@@ -362,17 +355,15 @@ class _Builder:
         self._console = await self._stack.enter_async_context(running_console(world, self._loops))
         self._household.sign_in = partial(operators_link, world, self._listeners.url("api"))
 
-    async def _build_messenger(
-        self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane
-    ) -> None:
+    async def _build_messenger(self, config: ButlerConfig, world: ButlerWorld, store: Store, plane: Plane) -> None:
         approvals = self._approvals = await self._stack.enter_async_context(
             approving(self._settings, store, plane, self._asking, self._loops)
         )
-        desk = correction_desk(self._settings, store, plane, self._asking.bells.every.ring, self._mint)
+        desk = correction_desk(self._settings, store, plane, self._asking.bells.every.ring)
         status = sender_status(store, plane, self._attention)
         butler = await self._butler(config, world, plane, StraightToDelivery(status, desk))
         parts = messenger_parts(
-            self._settings, store, plane, butler.verifier, self._clock, self._mint, desk, approvals, self._attention
+            self._settings, store, plane, butler.verifier, self._clock, desk, approvals, self._attention
         )
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
         add_core_tools(server, butler)

@@ -12,16 +12,13 @@ from prometheus_client import CollectorRegistry
 from postroom.attention.turn import NoticeBook
 from postroom.channels.email.building import mailbox
 from postroom.delivery.plane import Plane
-from postroom.household.store import OpenedStore
+from postroom.household.store import Store
 from postroom.inbox.copies import ConfirmationPost
 from postroom.inbox.inbox import Feed, Inbox, InboxMeter, Releaser
 from postroom.inbox.model import Terms
-from postroom.inbox.store.mail import StoredConfirmations, StoredEmails, StoredPreferences
-from postroom.inbox.store.notes import StoredNotes
-from postroom.kernel.database.engine import KEY_PREFIX, Database, redis_client
+from postroom.kernel.database.engine import KEY_PREFIX, redis_client
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Loops, Signal
-from postroom.kernel.values.ids import IdMint
 from postroom.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,27 +28,26 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def running_inbox(
     settings: Settings,
-    store: OpenedStore,
+    store: Store,
     book: NoticeBook,
     registry: CollectorRegistry,
     clock: Clock,
-    mint: IdMint,
     loops: Loops,
 ) -> AsyncIterator[Inbox]:
     """`book`: of attention, which keeps the quiet hours."""
-    notes = StoredNotes(store.database)
+    notes = store.notes
     feed = Feed(notes, clock)
     async with _quick_cap(settings, clock) as quick_cap:
         inbox = Inbox(
             notes=notes,
-            wishes=StoredPreferences(store.database),
-            confirmations=StoredConfirmations(store.database, store.people),
+            wishes=store.preferences,
+            confirmations=store.confirmations,
             attention=book,
             feed=feed,
             email_due=Signal(),
             clock=clock,
             meter=InboxMeter(registry),
-            mint=mint.mint,
+            mint=store.ids.mint,
             hourly_cap=settings.inbox.hourly_cap,
             terms=Terms(email_enabled=settings.email_copies_on, household=book.household, zone=book.zone),
             address=mailbox,
@@ -67,16 +63,15 @@ async def running_inbox(
 @asynccontextmanager
 async def releasing(
     settings: Settings,
-    database: Database,
+    store: Store,
     inbox: Inbox,
     plane: Plane,
-    mint: IdMint,
     api_url: str,
     loops: Loops,
 ) -> AsyncIterator[Releaser]:
     """Runs where the delivery plane runs: there its letters become deliveries."""
     releaser = Releaser(
-        emails=StoredEmails(database),
+        emails=store.emails,
         plane=plane,
         terms=inbox.terms,
         digest=settings.inbox.digest,
@@ -84,7 +79,7 @@ async def releasing(
         sweep_seconds=settings.inbox.sweep_seconds,
         clock=inbox.clock,
         meter=inbox.meter,
-        mint=mint.mint,
+        mint=store.ids.mint,
         wake=inbox.email_due,
         stopping=asyncio.Event(),
         confirmations=ConfirmationPost(

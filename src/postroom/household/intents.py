@@ -11,13 +11,12 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.types import ASGIApp
 
-from postroom.approvals.store.approvals import HeardThreads
 from postroom.connectors.app import adapter_app, adapter_parts, agency_of
 from postroom.connectors.household import DirectHousehold, HouseholdClient
 from postroom.connectors.profile import FACES
 from postroom.connectors.tools import AssistantParts
 from postroom.conversations.acts import history_router
-from postroom.conversations.history import Histories, StoredTalk
+from postroom.conversations.history import Histories
 from postroom.conversations.inbound import (
     ArrivingFiles,
     Flood,
@@ -33,28 +32,25 @@ from postroom.conversations.inbound import (
     reopening_handler,
     reply_handler,
 )
-from postroom.conversations.store import StoredTroubles
-from postroom.delivery.afterwards.news import StoredNews, StoredReplies, news_handler
+from postroom.delivery.afterwards.news import news_handler
 from postroom.delivery.files.taking import FileTaking
 from postroom.household.channels import known_channels
 from postroom.household.conversations import TalkEars
 from postroom.household.people import build_pairing, histories, pairing_handlers
 from postroom.household.questions import AskingParts, QuestionEar, following
-from postroom.household.store import Approvers, OpenedStore
+from postroom.household.store import Approvers, Store
 from postroom.intents.courier import Courier, QuestionCards, TakeRoute
 from postroom.intents.directory import Directory
 from postroom.intents.gateway import Intake, IntentReplies
 from postroom.intents.routes import GatewayParts, inbox_router, intent_router, webhook_router
 from postroom.intents.runner import Runner
 from postroom.intents.store import StoredIntents
-from postroom.intents.threads import StoredInbox, Threads
-from postroom.kernel.database.marks import Marks
+from postroom.intents.threads import Threads
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, answers_for_themselves
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Failing, Loops, Signal
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.webhooks import StoredWebhooks, WebhookPost, Webhooks
 from postroom.message.channel import Channel, Listen, Outbound
 from postroom.people.acts import pairing_router, people_router
@@ -62,7 +58,6 @@ from postroom.people.names.resolve import Confirmer, Resolver
 from postroom.people.pairing import Pairing
 from postroom.people.routes import RegistryParts, registry_router
 from postroom.people.store.people import StoredMemory
-from postroom.people.store.rows import StoredClosedAddresses
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.shapes import document
 from postroom.questions.telling import QuestionNews
@@ -147,19 +142,18 @@ class World:
     """What the household lends: storage, time, the way out and the butlers."""
 
     settings: Settings
-    store: OpenedStore
+    store: Store
     tokens: TokenFile
     clock: Clock
-    mint: IdMint
     butlers: frozenset[str]
     links_due: Callable[[], object] = lambda: None  # wakes those who send links that prove an address
 
 
 def build_correspondence(world: World, outbound: Outbound, route: TakeRoute, asking: AskingParts) -> Correspondence:
-    clock, mint = world.clock, world.mint.mint
+    clock, mint = world.clock, world.store.ids.mint
     contacts = world.store.people
-    memory = StoredMemory(world.store.database)
-    intents, inbox = StoredIntents(world.store.database, mint), StoredInbox(world.store.database)
+    memory = world.store.memory
+    intents, inbox = world.store.intents, world.store.intent_inbox
     webhooks = StoredWebhooks(world.store.database)
     agency, signal = agency_of(world.settings, world.tokens), Signal()
     directory = Directory(
@@ -221,7 +215,7 @@ def _confirmer(world: World, memory: StoredMemory) -> Confirmer:
         clock=world.clock,
         new_token=lambda: secrets.token_urlsafe(24),
     )
-    return Confirmer(resolver=resolver, mint=world.mint.mint)
+    return Confirmer(resolver=resolver, mint=world.store.ids.mint)
 
 
 def _replies(
@@ -233,7 +227,7 @@ def _replies(
         outbound=outbound,
         signal=signal,
         clock=world.clock,
-        mint=world.mint.mint,
+        mint=world.store.ids.mint,
     )
 
 
@@ -283,7 +277,7 @@ async def listening(
     files: FileTaking,
 ) -> AsyncIterator[None]:
     """Reads what people write on every channel that hears them: who they are first, then what answers a question."""
-    offsets = Marks(world.store.database)
+    offsets = world.store.marks
     async with AsyncExitStack() as stack:
         ear = await stack.enter_async_context(questions)
         talk = await stack.enter_async_context(talking)
@@ -293,10 +287,10 @@ async def listening(
         flood = of_messages(Flood(people=people, outbound=outbound, clock=clock, most=most).handle)
         handlers = [
             keeping_handler(kept, clock),
-            news_handler(StoredNews(world.store.database)),
-            hearing_handler(HeardThreads(world.store.database), world.clock),
-            originals_handler(StoredReplies(world.store.database), world.clock),
-            reopening_handler(StoredClosedAddresses(world.store.database)),
+            news_handler(world.store.news),
+            hearing_handler(world.store.heard_threads, world.clock),
+            originals_handler(world.store.replies, world.clock),
+            reopening_handler(world.store.closed_addresses),
             *(commanding(kept, clock, one, "it is about the sender's own address", people) for one in pairing),
             commanding(kept, clock, notices, "it is about a notice", people),
             commanding(kept, clock, talk.commands, "it is a command", people),
@@ -306,9 +300,7 @@ async def listening(
             ),
             talk.talk,
         ]
-        arriving = ArrivingFiles(
-            taking=files, people=people, threads=StoredTalk(world.store.database), outbound=outbound
-        )
+        arriving = ArrivingFiles(taking=files, people=people, threads=world.store.talk, outbound=outbound)
         forgotten = Forgotten(kept=kept, handlers=handlers, clock=clock)
         await stack.enter_async_context(loops.running("inbound:forgotten", forgotten.look))
         for name, channel in channels.items():
@@ -320,7 +312,7 @@ async def listening(
                     handlers=[flood, *handlers],
                     clock=world.clock,
                     watch=ear.watch,
-                    troubles=StoredTroubles(world.store.database),
+                    troubles=world.store.troubles,
                     files=arriving,
                 )
                 # A poll may wait for half a minute; what it would have fetched is fetched next time.

@@ -15,7 +15,6 @@ from postroom.console.visit import ConsoleSection
 from postroom.conversations.acts import press_router
 from postroom.conversations.history import Histories
 from postroom.conversations.inbound import Handler, of_messages
-from postroom.conversations.store import StoredTroubles
 from postroom.delivery.plane import Plane
 from postroom.household.channels import (
     SandboxAddress,
@@ -28,15 +27,13 @@ from postroom.household.channels import (
     usable_channels,
 )
 from postroom.household.questions import AskingParts, ear
-from postroom.household.store import OpenedStore, connect_store, open_store, watched, wishes_mark
+from postroom.household.store import Store, existing_store, open_store, watched, wishes_mark
 from postroom.kernel.database.audit import StoredAudit
-from postroom.kernel.database.schema import newest, revision
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Loops, Signal
 from postroom.kernel.running.process import Seal, household_key
 from postroom.kernel.values.errors import SettingsError
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, OWNER, Principal, Role
 from postroom.message.channel import Channel, Outbound
 from postroom.message.delivery import ClosedAddress
@@ -49,14 +46,10 @@ from postroom.people.people import People
 from postroom.people.person_rules import further_addresses, new_contact, together, vouched
 from postroom.people.signing_in.admission import Admissions, SignInPost
 from postroom.people.signing_in.pages import AccessPages, AccountPages, access_pages, account_pages
-from postroom.people.signing_in.passkeys import StoredPasskeys
-from postroom.people.signing_in.store import ConsoleSessions, StoredSignInLinks
-from postroom.people.store.addresses import StoredPairings
+from postroom.people.signing_in.store import ConsoleSessions
 from postroom.people.store.people import StoredPeople
-from postroom.people.store.rows import StoredClosedAddresses
 from postroom.settings import Settings
 from postroom.settings.accounts import WebPushAccount
-from postroom.settings.listeners import sqlite_path
 from postroom.settings.model import ContactSettings
 
 _AT_ONCE = 200
@@ -76,21 +69,17 @@ async def all_contacts(settings: Settings) -> list[Person]:
 # Devices put together: the record the channel reads, the page in the console, and the door for what is pressed.
 
 
-def stored_devices(settings: Settings, store: OpenedStore, clock: Clock) -> StoredPushDevices:
+def stored_devices(settings: Settings, store: Store, clock: Clock) -> StoredPushDevices:
     seal = Seal(household_key(settings.home, "push devices"))
     return StoredPushDevices(store.database, store.people, seal, clock)
 
 
-def open_channels(
-    settings: Settings, sandbox: SandboxAddress | None, store: OpenedStore, clock: Clock
-) -> dict[str, Channel]:
+def open_channels(settings: Settings, sandbox: SandboxAddress | None, store: Store, clock: Clock) -> dict[str, Channel]:
     """Those of the household, with what they read from its record."""
     return build_channels(settings, sandbox, store.files, stored_devices(settings, store, clock))
 
 
-def devices_of(
-    settings: Settings, store: OpenedStore, outbound: Outbound, clock: Clock, mint: IdMint
-) -> Devices | None:
+def devices_of(settings: Settings, store: Store, outbound: Outbound, clock: Clock) -> Devices | None:
     """Of the first account that notifies; None where the settings name none."""
     found = next(iter(push_accounts(settings).items()), None)
     if found is None:
@@ -105,7 +94,7 @@ def devices_of(
         check=partial(checked, allow_private=options.allow_private),
         outbound=outbound,
         clock=clock,
-        mint=mint.mint,
+        mint=store.ids.mint,
         wait_seconds=settings.delivery.notify_wait_seconds,
     )
 
@@ -156,13 +145,11 @@ async def _called(people: People, who: str) -> str | None:
 # Pairing put together: what the doors call, and who hears the codes.
 
 
-def build_pairing(
-    settings: Settings, store: OpenedStore, clock: Clock, ring: Callable[[], object] = lambda: None
-) -> Pairing:
+def build_pairing(settings: Settings, store: Store, clock: Clock, ring: Callable[[], object] = lambda: None) -> Pairing:
     known = known_channels(settings)
     return Pairing(
         people=household_people(settings, store, clock),
-        store=StoredPairings(store.people),
+        store=store.pairings,
         codes=_codes(settings),
         channels={name: known[name] for name in configured_channels(settings)},
         new_seed=lambda: secrets.token_urlsafe(32),
@@ -178,8 +165,8 @@ async def opened_pairing(settings: Settings) -> AsyncIterator[Pairing]:
         yield build_pairing(settings, store, clock)
 
 
-def pairing_handlers(settings: Settings, store: OpenedStore, outbound: Outbound, clock: Clock) -> Sequence[Handler]:
-    ear = PairingEar(record=StoredPairings(store.people), codes=_codes(settings), outbound=outbound, clock=clock)
+def pairing_handlers(settings: Settings, store: Store, outbound: Outbound, clock: Clock) -> Sequence[Handler]:
+    ear = PairingEar(record=store.pairings, codes=_codes(settings), outbound=outbound, clock=clock)
     here = FirstHere(people=store.people, outbound=outbound, clock=clock)
     return [of_messages(ear.words), of_messages(here.words)]
 
@@ -191,7 +178,7 @@ def _codes(settings: Settings) -> Codes:
 # The household's people, put together from its settings and its database.
 
 
-def household_people(settings: Settings, store: OpenedStore, clock: Clock) -> People:
+def household_people(settings: Settings, store: Store, clock: Clock) -> People:
     return People(
         store=store.people,
         forms=address_forms(settings),
@@ -215,12 +202,12 @@ async def opened_histories(settings: Settings) -> AsyncIterator[tuple[People, Hi
         yield household_people(settings, store, clock), histories(store)
 
 
-def histories(store: OpenedStore) -> Histories:
-    return Histories(store.database)
+def histories(store: Store) -> Histories:
+    return store.histories
 
 
 @asynccontextmanager
-async def opened_store_of_people(settings: Settings, clock: Clock) -> AsyncIterator[OpenedStore]:
+async def opened_store_of_people(settings: Settings, clock: Clock) -> AsyncIterator[Store]:
     """One that no household has worked on yet gets its owner."""
     async with open_store(settings) as store:
         if await store.people.get(HOUSEHOLD_OWNER, OWNER) is None:
@@ -242,11 +229,8 @@ class PeopleFindings:
 
 async def look_through_people(settings: Settings, most: int) -> PeopleFindings | None:
     """Leaves no trace: a file that is not there yet is not made; None when there is nothing to look through."""
-    if settings.database.startswith("sqlite") and not sqlite_path(settings).exists():
-        return None
-    store = connect_store(settings)
-    try:
-        if await store.database.read(revision) != newest():
+    async with existing_store(settings) as store:
+        if store is None:
             return None
         return PeopleFindings(
             overruled=await store.people.overruled(HOUSEHOLD_OWNER, seeds(settings)),
@@ -255,11 +239,9 @@ async def look_through_people(settings: Settings, most: int) -> PeopleFindings |
             owner_on=[
                 place.channel for one in await store.people.find(HOUSEHOLD_OWNER, OWNER) for place in one.addresses
             ],
-            closed=await StoredClosedAddresses(store.database).newest(most),
-            deaf=await StoredTroubles(store.database).listed(),
+            closed=await store.closed_addresses.newest(most),
+            deaf=await store.troubles.listed(),
         )
-    finally:
-        await store.database.close()
 
 
 # What the settings say of people, and who can sign in: with these the household's book is in step at start.
@@ -309,9 +291,7 @@ def _further(settings: Settings, texts: Sequence[str], field: str) -> tuple[Pers
 
 
 @asynccontextmanager
-async def knowing_people(
-    settings: Settings, store: OpenedStore, tokens: TokenFile, loops: Loops
-) -> AsyncIterator[None]:
+async def knowing_people(settings: Settings, store: Store, tokens: TokenFile, loops: Loops) -> AsyncIterator[None]:
     """All who can sign in have a record; what this process changes is known at once, what others change soon."""
     known = signing_in(tokens.principals(), settings.approvals.approvers)
     await store.people.admit(known, now_us=SystemClock().now_us())
@@ -333,13 +313,13 @@ _CHALLENGE_BYTES = 32
 
 
 def build_admissions(
-    settings: Settings, store: OpenedStore, tokens: TokenFile, mint: IdMint, base_url: str, due: Signal | None = None
+    settings: Settings, store: Store, tokens: TokenFile, base_url: str, due: Signal | None = None
 ) -> Admissions:
     """`due` wakes the one who sends links, where one runs."""
     return Admissions(
         people=store.people,
-        links=StoredSignInLinks(store.database, mint.mint),
-        passkeys=StoredPasskeys(store.database, mint.mint),
+        links=store.sign_in_links,
+        passkeys=store.passkeys,
         sessions=ConsoleSessions(store.database, tokens),
         channels=list(configured_channels(settings)),
         base_url=base_url,
@@ -365,12 +345,10 @@ def account_sections(admissions: Admissions, audit: StoredAudit) -> Sequence[Con
 
 
 @asynccontextmanager
-async def sending_links(
-    store: OpenedStore, plane: Plane, mint: IdMint, base_url: str, due: Signal, loops: Loops
-) -> AsyncIterator[None]:
+async def sending_links(store: Store, plane: Plane, base_url: str, due: Signal, loops: Loops) -> AsyncIterator[None]:
     """Runs where the delivery plane runs."""
     post = SignInPost(
-        queue=StoredSignInLinks(store.database, mint.mint),
+        queue=store.sign_in_links,
         outbound=plane,
         channels=plane.known_channels.get,
         clock=SystemClock(),

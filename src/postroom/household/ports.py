@@ -27,7 +27,6 @@ from postroom.channels.acts import channel_router
 from postroom.connectors.profile import PATH as LLMS
 from postroom.connectors.profile import llms_text
 from postroom.conversations.acts import PATH as CHANNELS
-from postroom.conversations.store import StoredTroubles
 from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.notify import Notifier
 from postroom.delivery.routes import (
@@ -43,13 +42,11 @@ from postroom.household.channels import Accounts, known_channels, usable_channel
 from postroom.household.console import HouseholdStanding
 from postroom.household.delivery import LedgerView
 from postroom.household.peers import MemoryPeer, Nobody, Peers
-from postroom.household.store import SWITCHBOARD, Approvers, OpenedStore, file_taking
+from postroom.household.store import SWITCHBOARD, Approvers, Store, file_taking
 from postroom.inbox.copies import PATH as CONFIRM
 from postroom.kernel.acts.routes import describe
 from postroom.kernel.database.audit import StoredAudit
-from postroom.kernel.database.engine import Database
 from postroom.kernel.guard.answered_once import AnsweredOnce, StoredIdempotencyKeys, declare_key
-from postroom.kernel.guard.http import ROOT as CONSOLE
 from postroom.kernel.guard.http import FormSessions, Guard, LongCalls, Verifier
 from postroom.kernel.guard.tools import visitors
 from postroom.kernel.running.clock import Clock
@@ -64,11 +61,11 @@ from postroom.kernel.serving.mcp import (
     streaming,
 )
 from postroom.kernel.values.errors import Code, Refused
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import Principal
 from postroom.message.channel import KnownChannels, Outbound
 from postroom.overview.acts import audit_router, household_router
 from postroom.overview.audit import AuditedCalls
+from postroom.people.signing_in.rules import ROOT as CONSOLE
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.links.links import PATH as ASK_LINK
 from postroom.questions.mcp.tools import LONG_TOOLS
@@ -98,9 +95,9 @@ class Once:
     audit: StoredAudit
 
 
-def once_of(database: Database, clock: Clock, mint: IdMint) -> Once:
-    keys, audit = StoredIdempotencyKeys(database), StoredAudit(database, mint.mint)
-    return Once(keys=keys, clock=clock, mint=mint.mint, audit=audit)
+def once_of(store: Store, clock: Clock) -> Once:
+    keys = StoredIdempotencyKeys(store.database)
+    return Once(keys=keys, clock=clock, mint=store.ids.mint, audit=store.audit)
 
 
 def answered_by_key(path: str) -> bool:
@@ -300,7 +297,7 @@ _TOOL_SECONDS: Final = 30.0
 
 
 async def script_door(
-    settings: Settings, store: OpenedStore, peers: Peers, clock: Clock, mint: IdMint, roster: Iterable[ButlerConfig]
+    settings: Settings, store: Store, peers: Peers, clock: Clock, roster: Iterable[ButlerConfig]
 ) -> ScriptDoor:
     return ScriptDoor(
         settings=settings,
@@ -309,27 +306,25 @@ async def script_door(
         switchboard=await peers.operator(SWITCHBOARD),
         messenger=await peers.operator(MESSENGER),
         clock=clock,
-        mint=mint,
         channels=known_channels(settings),
-        files=file_taking(settings, store, roster, clock, mint),
+        files=file_taking(settings, store, roster, clock),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptDoor:
     settings: Settings
-    store: OpenedStore
+    store: Store
     outbound: Outbound
     switchboard: Reached
     messenger: Reached
     clock: Clock
-    mint: IdMint
     channels: KnownChannels
     files: FileTaking
 
     def routers(self) -> list[APIRouter]:
         may_decide = rules(Approvers(self.settings.approvals.approvers, self.store.household))["approve_action"]
-        view = LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)
+        view = LedgerView(settings=self.settings, store=self.store, clock=self.clock)
         return [
             notify_router(self.sending().notify),
             correction_router(self.messengers_own, self.settings.delivery.notify_wait_seconds),
@@ -338,22 +333,21 @@ class ScriptDoor:
             approval_router(self.messengers_tool, may_decide),
             channel_router(self._accounts().listed),
             household_router(self._standing(may_decide).seen_by),
-            audit_router(StoredAudit(self.store.database, self.mint.mint)),
+            audit_router(self.store.audit),
         ]
 
     def _standing(self, may_decide: Callable[[Principal], bool]) -> HouseholdStanding:
         return HouseholdStanding(
             settings=self.settings,
-            database=self.store.database,
+            store=self.store,
             accounts=self._accounts(),
             may_decide=may_decide,
             clock=self.clock,
-            mint=self.mint,
             started_at_us=self.clock.now_us(),
         )
 
     def _accounts(self) -> Accounts:
-        troubles = StoredTroubles(self.store.database)
+        troubles = self.store.troubles
         return Accounts(settings=self.settings, channels=self.channels, messenger=self.messenger, troubles=troubles)
 
     def sending(self) -> Sending:
@@ -369,7 +363,7 @@ class ScriptDoor:
                 files=self.files,
             ),
             clock=self.clock,
-            mint=self.mint,
+            mint=self.store.ids,
         )
 
     async def messengers_own(

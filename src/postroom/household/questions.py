@@ -13,25 +13,18 @@ from mcp.server.mcpserver import MCPServer
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL, PermissionParts, add_permission_tool
 from postroom.approvals.approvals import ApprovalGate, Approvals
 from postroom.approvals.card import Deciders, Watch, outside_console
-from postroom.approvals.rules import expiration
-from postroom.approvals.store.approvals import HeardThreads, StoredApprovals
-from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.turn import NoticeBook
 from postroom.butlers.daemon import Butler
 from postroom.connectors.app import agency_of
 from postroom.conversations.inbound import Handler
-from postroom.conversations.store import WRITTEN
 from postroom.delivery.afterwards.corrections import Corrections
-from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.plane import Plane
 from postroom.household.channels import known_channels, usable_channels
-from postroom.household.store import Approvers, OpenedStore, approval_policy, approval_ride
-from postroom.inbox.store.mail import StoredPreferences
+from postroom.household.store import Approvers, Store, approval_policy, approval_ride
 from postroom.intents.courier import answer_by
-from postroom.intents.store import IntentRide, StoredIntents
-from postroom.kernel.database.engine import Database
+from postroom.intents.store import IntentRide
 from postroom.kernel.database.marks import Marks
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import TokenFile
@@ -86,7 +79,7 @@ def _tool_parts(parts: AskingParts, verifier: Verifier) -> AskToolParts:
     return AskToolParts(forms=forms, verifier=verifier, state_key=parts.state_key)
 
 
-def ask_routers(parts: AskingParts, settings: Settings, store: OpenedStore) -> list[APIRouter]:
+def ask_routers(parts: AskingParts, settings: Settings, store: Store) -> list[APIRouter]:
     approvers = Approvers(settings.approvals.approvers, store.household)
     asks = AskRouteParts(
         asking=parts.asking,
@@ -145,25 +138,22 @@ class QuestionEar:
     watch: Listening
 
 
-def build_asking(
-    settings: Settings, opened: OpenedStore, clock: Clock, mint: IdMint, book: NoticeBook | None = None
-) -> AskingParts:
+def build_asking(settings: Settings, store: Store, clock: Clock, book: NoticeBook | None = None) -> AskingParts:
     times = QuestionTimes(book=book) if book is not None else None
-    bells, marks = Bells(lambda: opened.questions.are_heard), Marks(opened.database)
-    opened.questions.follow(bells.ring_elsewhere)
+    bells = Bells(lambda: store.elsewhere.are_heard)
+    store.elsewhere.follow(bells.ring_elsewhere)
     rides: dict[SubjectKind, Ride] = {
-        SubjectKind.APPROVAL: approval_ride(settings, opened, mint),
-        SubjectKind.INTENT: IntentRide(record=StoredIntents(opened.database, mint.mint), rule=answer_by(mint.mint)),
+        SubjectKind.APPROVAL: approval_ride(settings, store),
+        SubjectKind.INTENT: IntentRide(record=store.intents, rule=answer_by(store.ids.mint)),
     }
     seal, most_open = Seal(household_key(settings.home, "secret answers")), settings.questions.open_per_asker
-    store = StoredQuestions(opened.database, seal, rides, most_open)
-    presentations = StoredPresentations(opened.database, mint.mint, WRITTEN)
-    people = AskedPeople(book=opened.people)
-    listening = Listening(marks, store, clock, bells.every.ring)
+    kept = StoredQuestions(store.database, seal, rides, most_open)
+    people = AskedPeople(book=store.people)
+    listening = Listening(store.marks, kept, clock, bells.every.ring)
     policy = AnswerPolicy(outside_console=outside_console(approval_policy(settings).phone))
-    questions = Questions(store, clock, policy=policy, changed=bells.ring, caught_up=listening.caught_up)
+    questions = Questions(kept, clock, policy=policy, changed=bells.ring, caught_up=listening.caught_up)
     planning = Planning(
-        plans=presentations,
+        plans=store.presentations,
         people=people,
         channels=abilities(settings),
         clock=clock,
@@ -172,32 +162,32 @@ def build_asking(
     )
     asking = Asking(
         questions=questions,
-        store=store,
+        store=kept,
         planning=planning,
         bells=bells,
         clock=clock,
-        mint=mint.mint,
+        mint=store.ids.mint,
         times=times,
-        strangers=_strangers(settings, opened, people, mint),
+        strangers=_strangers(settings, store, people),
         agents=agency_of(settings, TokenFile(settings.tokens_file)).agents,
     )
-    links = _links(asking, store, presentations, people)
+    links = _links(asking, kept, store.presentations, people)
     return AskingParts(
         asking=asking,
         links=links,
         questions=questions,
         bells=bells,
-        store=store,
-        presentations=presentations,
+        store=kept,
+        presentations=store.presentations,
         planning=planning,
         listening=listening,
-        marks=marks,
+        marks=store.marks,
         token_key=household_key(settings.home, "buttons"),
         state_key=household_key(settings.home, "request state"),
-        in_client=_in_client(settings, opened),
+        in_client=_in_client(settings, store),
         policy=policy,
         clock=clock,
-        mint=mint,
+        mint=store.ids,
         zone_of=book.zone_of if book is not None else lambda _: settings.household.local_zone,
         times=times,
     )
@@ -215,17 +205,16 @@ def _links(asking: Asking, store: StoredQuestions, cards: StoredPresentations, p
     )
 
 
-def _strangers(settings: Settings, opened: OpenedStore, people: AskedPeople, mint: IdMint) -> Strangers | None:
+def _strangers(settings: Settings, store: Store, people: AskedPeople) -> Strangers | None:
     """None while approvals are off."""
-    record = StoredApprovals(opened.database, mint.mint, expiration)
-    return Strangers(people=people, is_edited=record.is_edited) if settings.approvals_on else None
+    return Strangers(people=people, is_edited=store.approvals.is_edited) if settings.approvals_on else None
 
 
-def _in_client(settings: Settings, opened: OpenedStore) -> Rule:
+def _in_client(settings: Settings, store: Store) -> Rule:
     """Whose forms count, in a client that calls with their own token: those who may answer over HTTP with it."""
     if not settings.ask.in_client:
         return no_one
-    return answers_for_themselves(Approvers(settings.approvals.approvers, opened.household))
+    return answers_for_themselves(Approvers(settings.approvals.approvers, store.household))
 
 
 def abilities(settings: Settings) -> Channels:
@@ -248,15 +237,14 @@ def abilities(settings: Settings) -> Channels:
 
 @asynccontextmanager
 async def presenting(
-    parts: AskingParts, database: Database, plane: Plane, base_url: str, loops: Loops
+    parts: AskingParts, store: Store, plane: Plane, base_url: str, loops: Loops
 ) -> AsyncIterator[None]:
     """
     Runs where the delivery plane runs: there cards become deliveries.
 
     What an earlier process had in hand is no one's at once where deliveries are, and not only after its lease.
     """
-    record = StoredCorrections(database, parts.mint.mint, ParkedDeliveries())
-    corrections = Corrections(plane=plane, record=record, closed=parts.bells.every.ring)
+    corrections = Corrections(plane=plane, record=store.corrections, closed=parts.bells.every.ring)
     presenter = Presenter(
         planning=parts.planning,
         claims=parts.presentations,
@@ -352,34 +340,28 @@ def following(
 
 
 def build_gate(
-    settings: Settings,
-    database: Database,
-    people: HouseholdPeople,
-    channels: Mapping[str, Channel],
-    mint: IdMint,
+    settings: Settings, store: Store, people: HouseholdPeople, channels: Mapping[str, Channel]
 ) -> ApprovalGate | None:
     """None while approvals are off."""
     if not settings.approvals_on:
         return None
     return ApprovalGate(
         trust=HouseholdTrust(people, channels),
-        record=StoredApprovals(database, mint.mint, expiration),
+        record=store.approvals,
         policy=approval_policy(settings),
-        conversations=HeardThreads(database),
-        is_users_own=StoredPreferences(database).is_users_own,
-        awaits_confirmation=StoredPreferences(database).awaits_confirmation,
+        conversations=store.heard_threads,
+        is_users_own=store.preferences.is_users_own,
+        awaits_confirmation=store.preferences.awaits_confirmation,
     )
 
 
-def deciders_of(
-    settings: Settings, opened: OpenedStore, people: AskedPeople, channels: Collection[str]
-) -> Deciders | None:
+def deciders_of(settings: Settings, store: Store, people: AskedPeople, channels: Collection[str]) -> Deciders | None:
     """None when the settings want no cards."""
     if not settings.ask_owner_on:
         return None
     return Deciders(
         people=people,
-        approvers=Approvers(settings.approvals.approvers, opened.household),
+        approvers=Approvers(settings.approvals.approvers, store.household),
         channels=channels,
         named=settings.approvals.ask_channel,
     )
@@ -387,7 +369,7 @@ def deciders_of(
 
 @asynccontextmanager
 async def approving(
-    settings: Settings, store: OpenedStore, plane: Plane, asking: AskingParts, loops: Loops
+    settings: Settings, store: Store, plane: Plane, asking: AskingParts, loops: Loops
 ) -> AsyncIterator[Approvals | None]:
     """What people decide with; meanwhile overdue actions end and people are asked about new ones."""
     gate, clock, channels = plane.acceptance.gate, plane.acceptance.clock, plane.acceptance.channels
@@ -399,13 +381,11 @@ async def approving(
         if is_approval(question) and not question.is_open:
             plane.dispatcher.wake()
 
-    mint = asking.mint.mint
-    record = StoredApprovals(store.database, mint, expiration)
     watch = Watch(
-        record=record,
+        record=store.approvals,
         policy=gate.policy,
         clock=clock,
-        mint=mint,
+        mint=store.ids.mint,
         asked=asking.bells.every.ring,
         deciders=deciders_of(settings, store, asking.planning.people, channels),
         signal=gate.signal,
@@ -413,12 +393,12 @@ async def approving(
     asking.bells.also(released)
     async with loops.running("approvals", watch.look, wake=watch.signal):
         yield Approvals(
-            record=record,
+            record=store.approvals,
             policy=gate.policy,
             channels=channels,
             known_channels=plane.known_channels,
             clock=clock,
-            mint=mint,
+            mint=store.ids.mint,
             released=plane.dispatcher.wake,
             decided=asking.bells.every.ring,
             files=store.files,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -14,28 +13,49 @@ import structlog
 
 from postroom.approvals.card import ruling_by
 from postroom.approvals.rules import ApprovalPolicy, RiskPolicy, expiration
-from postroom.approvals.store.approvals import ApprovalRide, StoredApprovals
+from postroom.approvals.store.approvals import ApprovalRide, HeardThreads, StoredApprovals
+from postroom.approvals.store.steps import ParkedDeliveries, was_refused
+from postroom.attention.store import StoredNotices
+from postroom.butlers.store import StoredSessions
 from postroom.connectors.profile import FACES
-from postroom.conversations.store import erase_written
+from postroom.conversations.history import Histories, Lately, StoredTalk
+from postroom.conversations.store import WRITTEN, StoredInbound, StoredTroubles, TalkPulse, erase_written
+from postroom.delivery.afterwards.news import StoredNews, StoredReplies
+from postroom.delivery.afterwards.store import StoredCorrections, StoredSent
 from postroom.delivery.files.folder import FolderFiles, StoredUploads
 from postroom.delivery.files.taking import DAY_US, CarriedFiles, FileTaking
+from postroom.delivery.reading.counts import StoredFigures
 from postroom.delivery.seams import Ledger
+from postroom.delivery.store.dead_letters import StoredDeadLetters
+from postroom.delivery.store.limits import StoredCircuits
 from postroom.delivery.store.sqlite import SqliteLedger
+from postroom.inbox.store.mail import StoredConfirmations, StoredEmails, StoredPreferences
+from postroom.inbox.store.notes import StoredNotes
+from postroom.intents.store import StoredIntents
+from postroom.intents.threads import StoredInbox
 from postroom.kernel.audit import NewAudit
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database, QuestionNotices, server_time_us
+from postroom.kernel.database.marks import Marks
 from postroom.kernel.database.schema import newest, revision
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.running.clock import Clock, SharedClock, SystemClock
 from postroom.kernel.running.loop import FileMark, Loops, Signal
 from postroom.kernel.values.errors import PostroomError, SettingsError
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, IdMint, seconds
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.wishes import Risk
+from postroom.overview.counts import StoredOverview
+from postroom.overview.tracking import StoredDeliveries
 from postroom.people.people import HouseholdPeople
-from postroom.people.store.people import Eraser, StoredPeople
-from postroom.questions.store.questions import erase_asked
+from postroom.people.signing_in.passkeys import StoredPasskeys
+from postroom.people.signing_in.store import StoredSignInLinks
+from postroom.people.store.addresses import StoredPairings
+from postroom.people.store.people import Eraser, StoredMemory, StoredPeople
+from postroom.people.store.rows import StoredClosedAddresses, StoredHeldAddresses
+from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import QuestionFigures, erase_asked
 from postroom.settings import Settings
-from postroom.settings.listeners import sqlite_path
 from postroom.settings.roster import MESSENGER, ButlerConfig, load_roster, port_for
 
 ERASERS: Final[Sequence[Eraser]] = (erase_asked, erase_written)
@@ -86,9 +106,9 @@ def approval_policy(settings: Settings) -> ApprovalPolicy:
     )
 
 
-def approval_ride(settings: Settings, opened: OpenedStore, mint: IdMint) -> ApprovalRide:
-    approvers = Approvers(settings.approvals.approvers, opened.household)
-    return ApprovalRide(record=StoredApprovals(opened.database, mint.mint, expiration), rule=ruling_by(approvers))
+def approval_ride(settings: Settings, store: Store) -> ApprovalRide:
+    approvers = Approvers(settings.approvals.approvers, store.household)
+    return ApprovalRide(record=store.approvals, rule=ruling_by(approvers))
 
 
 # Where attached files lie, who may hand in which, and what acceptance asks about them.
@@ -99,14 +119,12 @@ def open_files(settings: Settings) -> FolderFiles:
     return FolderFiles(_folder(settings, Path(settings.messages.files)))
 
 
-def file_taking(
-    settings: Settings, store: OpenedStore, roster: Iterable[ButlerConfig], clock: Clock, mint: IdMint
-) -> FileTaking:
+def file_taking(settings: Settings, store: Store, roster: Iterable[ButlerConfig], clock: Clock) -> FileTaking:
     return FileTaking(
         store=store.files,
         record=StoredUploads(store.database),
         clock=clock,
-        mint=mint.mint,
+        mint=store.ids.mint,
         arrived_life_us=settings.retention.question_days * DAY_US,
         most_bytes_a_day=settings.messages.file_megabytes_per_day * 1_000_000,
         outbox=_folders(settings, settings.messages.outbox),
@@ -114,8 +132,8 @@ def file_taking(
     )
 
 
-def carried_files(store: OpenedStore, clock: Clock) -> CarriedFiles:
-    return CarriedFiles(record=StoredUploads(store.database), store=store.files, clock=clock)
+def carried_files(store: Store, clock: Clock) -> CarriedFiles:
+    return CarriedFiles(record=store.uploads, store=store.files, clock=clock)
 
 
 def _folders(settings: Settings, given: Iterable[Path]) -> tuple[Path, ...]:
@@ -174,33 +192,112 @@ Listening = Callable[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedStore:
-    """`listening` hears of rows other processes left pending or settled; alone there is nothing to hear."""
+class Store:
+    """
+    The database, opened once, with the record of every slice.
 
-    database: Database
-    ledger: Ledger
-    listening: Listening
-    questions: QuestionNotices  # what others do to questions, as long as it is heard
-    attention: Signal  # rung when others set a policy or decided what is to be handed over, where that is heard
-    people: StoredPeople  # one for the process, so that what it changes is known at once
-    household: HouseholdPeople
-    files: FolderFiles
+    A record that needs the household's keys is made where they are (questions, devices), one that is a butler's own
+    where the butler is.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        ledger: Ledger,
+        files: FolderFiles,
+        *,
+        listening: Listening = lambda *_: nullcontext(),
+        elsewhere: QuestionNotices | None = None,
+        attention_bell: Signal | None = None,
+    ) -> None:
+        """`listening` hears of rows other processes left pending or settled; alone there is nothing to hear."""
+        self.database = database
+        self.ledger = ledger
+        self.files = files
+        self.listening = listening
+        self.elsewhere = elsewhere or QuestionNotices()  # what others do to questions, as long as it is heard
+        self.attention_bell = attention_bell or Signal()  # rung when others set a policy or decided what is handed over
+        self.ids = IdMint()
+        mint = self.ids.mint
+
+        self.audit = StoredAudit(database, mint)
+        self.marks = Marks(database)
+
+        self.people = stored_people(database, self.ids)  # what it changes is known at once, so: one
+        self.household = HouseholdPeople(self.people, SystemClock())
+        self.memory = StoredMemory(database)
+        self.pairings = StoredPairings(self.people)
+        self.held_addresses = StoredHeldAddresses(database)
+        self.closed_addresses = StoredClosedAddresses(database)
+        self.sign_in_links = StoredSignInLinks(database, mint)
+        self.passkeys = StoredPasskeys(database, mint)
+
+        self.butler_sessions = StoredSessions(database)
+
+        self.deliveries = StoredDeliveries(database)
+        self.sent = StoredSent(database)
+        self.corrections = StoredCorrections(database, mint, ParkedDeliveries())
+        self.dead_letters = StoredDeadLetters(database)
+        self.figures = StoredFigures(database, was_refused())
+        self.circuits = StoredCircuits(database)
+        self.uploads = StoredUploads(database)
+        self.news = StoredNews(database)
+        self.replies = StoredReplies(database)
+
+        self.notices = StoredNotices(database)
+        self.presentations = StoredPresentations(database, mint, WRITTEN)
+        self.question_figures = QuestionFigures(database)
+        self.approvals = StoredApprovals(database, mint, expiration)
+        self.heard_threads = HeardThreads(database)
+
+        self.notes = StoredNotes(database)
+        self.preferences = StoredPreferences(database)
+        self.emails = StoredEmails(database)
+        self.confirmations = StoredConfirmations(database, self.people)
+
+        self.inbound = StoredInbound(database, mint)
+        self.talk = StoredTalk(database)
+        self.talk_pulse = TalkPulse(database)
+        self.troubles = StoredTroubles(database)
+        self.histories = Histories(database)
+        self.lately = Lately(database, HOUSEHOLD_OWNER)
+
+        self.intents = StoredIntents(database, mint)
+        self.intent_inbox = StoredInbox(database)
+
+        self.overview = StoredOverview(database)
 
 
 @asynccontextmanager
-async def open_store(settings: Settings) -> AsyncIterator[OpenedStore]:
+async def open_store(settings: Settings) -> AsyncIterator[Store]:
     """Migrated to the newest schema."""
+    async with connected(settings) as store:
+        await store.database.migrate()
+        yield store
+
+
+@asynccontextmanager
+async def existing_store(settings: Settings) -> AsyncIterator[Store | None]:
+    """Leaves no trace: None where no household has worked yet, or one of another revision."""
+    if settings.has_no_file_yet:
+        yield None
+        return
+    async with connected(settings) as store:
+        yield store if await store.database.read(revision) == newest() else None
+
+
+@asynccontextmanager
+async def connected(settings: Settings) -> AsyncIterator[Store]:
+    """As it is, without migrating."""
     store = connect_store(settings)
     try:
-        await store.database.migrate()
         yield store
     finally:
         await store.database.close()
 
 
-def connect_store(settings: Settings) -> OpenedStore:
-    """As it is, without migrating; PostgreSQL needs the `postgres` extra."""
+def connect_store(settings: Settings) -> Store:
+    """The caller closes it; PostgreSQL needs the `postgres` extra."""
     scheme = urlsplit(settings.database).scheme
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     match scheme:
@@ -212,15 +309,15 @@ def connect_store(settings: Settings) -> OpenedStore:
             raise SettingsError(f"database_url: '{scheme}' is not one of sqlite, postgresql.")
 
 
-def _sqlite(settings: Settings) -> OpenedStore:
-    path = sqlite_path(settings)
+def _sqlite(settings: Settings) -> Store:
+    path = settings.sqlite_file or settings.home
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600, exist_ok=True)
     database = SqliteDatabase(path)
-    return _opened(database, SqliteLedger(database), lambda *_: nullcontext(), open_files(settings))
+    return Store(database, SqliteLedger(database), open_files(settings))
 
 
-def _postgres(settings: Settings) -> OpenedStore:
+def _postgres(settings: Settings) -> Store:
     try:
         from postroom.delivery.store.postgres import PostgresLedger
         from postroom.kernel.database import postgres as notices
@@ -237,29 +334,13 @@ def _postgres(settings: Settings) -> OpenedStore:
     )
     questions, attention = QuestionNotices(), Signal()
     heard = partial(notices.listening, database, questions, attention=attention)
-    listening = notices.polling if asked.notices == "poll" else heard
-    return _opened(database, PostgresLedger(database), listening, open_files(settings), questions, attention)
-
-
-def _opened(
-    database: Database,
-    ledger: Ledger,
-    listening: Listening,
-    files: FolderFiles,
-    questions: QuestionNotices | None = None,
-    attention: Signal | None = None,
-) -> OpenedStore:
-    people = stored_people(database, IdMint())
-    household = HouseholdPeople(people, SystemClock())
-    return OpenedStore(
-        database=database,
-        ledger=ledger,
-        listening=listening,
-        questions=questions or QuestionNotices(),
-        attention=attention or Signal(),
-        people=people,
-        household=household,
-        files=files,
+    return Store(
+        database,
+        PostgresLedger(database),
+        open_files(settings),
+        listening=notices.polling if asked.notices == "poll" else heard,
+        elsewhere=questions,
+        attention_bell=attention,
     )
 
 
@@ -271,7 +352,7 @@ _log = structlog.get_logger("postroom.clock")
 
 
 @asynccontextmanager
-async def open_in_time(settings: Settings, clock: SharedClock, loops: Loops) -> AsyncIterator[OpenedStore]:
+async def open_in_time(settings: Settings, clock: SharedClock, loops: Loops) -> AsyncIterator[Store]:
     async with open_store(settings) as store, keeping_time(settings, store.database, clock, loops):
         yield store
 
@@ -279,7 +360,7 @@ async def open_in_time(settings: Settings, clock: SharedClock, loops: Loops) -> 
 @asynccontextmanager
 async def keeping_time(settings: Settings, database: Database, clock: SharedClock, loops: Loops) -> AsyncIterator[None]:
     """From the first lease on, and again now and then; a database of one machine has no clock of its own."""
-    if settings.database.startswith("sqlite"):
+    if settings.sqlite_file is not None:
         yield
         return
 
@@ -301,12 +382,7 @@ async def keeping_time(settings: Settings, database: Database, clock: SharedCloc
 
 async def note_command(settings: Settings, new: NewAudit) -> None:
     """Nothing where there is no household yet; the act is done, whatever becomes of its note."""
-    if settings.database.startswith("sqlite") and not sqlite_path(settings).exists():
-        return
-    store = connect_store(settings)
-    try:
-        with suppress(PostroomError):
-            if await store.database.read(revision) == newest():
-                await StoredAudit(store.database, IdMint().mint).add(new, SystemClock().now_us())
-    finally:
-        await store.database.close()
+    with suppress(PostroomError):
+        async with existing_store(settings) as store:
+            if store is not None:
+                await store.audit.add(new, SystemClock().now_us())

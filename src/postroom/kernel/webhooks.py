@@ -11,9 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import aiohttp
 import structlog
 from sqlalchemy import (
     BigInteger,
@@ -42,6 +41,9 @@ from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_in
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import PostroomError, TargetUnavailable
 from postroom.kernel.values.ids import SECOND_US, seconds
+
+if TYPE_CHECKING:
+    import aiohttp
 
 
 class WebhookEvent(StrEnum):
@@ -214,16 +216,16 @@ def former_signature(secret: str, timestamp: int, body: bytes) -> str:
 
 # Notices to subscribers over HTTP: one POST, no redirects, nothing of the answer but its status.
 
-_TIMEOUT = aiohttp.ClientTimeout(total=10.0, sock_connect=5.0)
-
 
 class WebhookPost:
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
+        import aiohttp  # late: what is told stands beside it, and most commands tell nobody
+
         if self._session is None:
-            self._session = aiohttp.ClientSession(timeout=_TIMEOUT)
+            self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10.0, sock_connect=5.0))
         try:
             async with self._session.post(url, data=body, headers=dict(headers), allow_redirects=False) as response:
                 return response.status

@@ -17,11 +17,11 @@ from postroom.console.frame import Names, ShownPerson, actors
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery, NewAudit, Noted
 from postroom.kernel.database.audit import StoredAudit
-from postroom.kernel.guard.http import ROOT
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import OPERATOR, OWNER, PRINCIPAL, Principal, Role
 from postroom.people.model import Person
+from postroom.people.signing_in.rules import ROOT
 
 _log = structlog.get_logger("postroom.audit")
 _FORM: Final = re.compile(r"(\d{1,19})-([\w.:-]{1,128})", re.ASCII)

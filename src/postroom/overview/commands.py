@@ -78,14 +78,12 @@ def _print(entries: list[dict[str, Any]], names: dict[str, str], zone: str) -> N
 async def _here(settings: Settings, person: str | None, kind: str | None, limit: int) -> list[dict[str, Any]]:
     from postroom.household.store import open_store
     from postroom.kernel.audit import AuditQuery
-    from postroom.kernel.database.audit import StoredAudit
-    from postroom.kernel.values.ids import IdMint
     from postroom.overview.acts import AuditBody
     from postroom.overview.audit import actors_of
 
     wanted = AuditQuery(limit=limit, actors=actors_of(person) if person else (), kind=AuditKind(kind) if kind else None)
     async with open_store(settings) as store:
-        found = await StoredAudit(store.database, IdMint().mint).page(wanted)
+        found = await store.audit.page(wanted)
     return [AuditBody.of(one).model_dump() for one in found]
 
 
@@ -263,15 +261,14 @@ def _span(option: str, text: str | None) -> int | None:
 
 
 async def _prune(settings: Settings, settled_us: int, *, dry_run: bool, quiet: bool) -> dict[str, int]:
-    from postroom.household.store import connect_store
+    from postroom.household.store import connected
     from postroom.kernel.database.schema import known_revision
     from postroom.kernel.running.clock import SystemClock
     from postroom.overview.pruning import Pruner
 
-    store = connect_store(settings)
     words_us, audit_us = settings.retention.question_days * DAY_US, settings.retention.audit_days * DAY_US
     keep = retention(SystemClock().now_us(), settled_us, words_us, audit_us)
-    try:
+    async with connected(settings) as store:
         await store.database.read(known_revision)
         with bar("Pruning", quiet=quiet or dry_run) as show:
             gone = _Gone(show)
@@ -280,8 +277,6 @@ async def _prune(settings: Settings, settled_us: int, *, dry_run: bool, quiet: b
             counts = await pruner.estimate(keep)
             gone.of(sum(counts.values()))
             return counts if dry_run else await pruner.prune(keep)
-    finally:
-        await store.database.close()
 
 
 class _Gone:

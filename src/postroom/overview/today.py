@@ -20,7 +20,6 @@ from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Tally
 from postroom.delivery.reading.record import DeliverySummary
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.inbox.store.notes import StoredNotes
-from postroom.kernel.guard.http import ROOT
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.serving.json_door import End, EventStream, StreamEvent
 from postroom.kernel.values.errors import PostroomError, StoreUnavailable
@@ -29,6 +28,7 @@ from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.delivery import Status
 from postroom.overview.counts import ConsoleOverview, StoredOverview
 from postroom.people.model import inbox_of
+from postroom.people.signing_in.rules import ROOT
 from postroom.people.signing_in.store import ConsoleSessions
 from postroom.questions.model import SubjectKind
 from postroom.questions.page import QuestionPages

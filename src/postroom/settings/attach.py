@@ -39,11 +39,10 @@ def take_here(settings: Settings, files: Sequence[Path], butler: str) -> list[di
 async def _taken(settings: Settings, files: Sequence[Path], butler: str) -> list[dict[str, str]]:
     from postroom.household.store import file_taking, open_store
     from postroom.kernel.running.clock import SystemClock
-    from postroom.kernel.values.ids import IdMint
 
     given: list[dict[str, Any]] = []
     async with open_store(settings) as store:
-        taking = file_taking(settings, store, (), SystemClock(), IdMint())
+        taking = file_taking(settings, store, (), SystemClock())
         for file in files:
             with file.open("rb") as source:
                 upload = await taking.take_one(source, name=file.name, media_type=None, owner=butler)

@@ -8,7 +8,6 @@ import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from postroom.kernel.serving.mcp import SessionBounds
 from postroom.kernel.serving.servers import Bounds, CallerConnections, bind_patiently, port_of
@@ -69,18 +68,13 @@ class HomeInUse(UserError):
     """Another household works on the same data."""
 
 
-def sqlite_path(settings: Settings) -> Path:
-    """sqlite:///relative.db or sqlite:////absolute.db"""
-    return Path(settings.database.removeprefix("sqlite:///")).expanduser()
-
-
 @asynccontextmanager
 async def sole_worker(settings: Settings) -> AsyncIterator[None]:
     """One process works on a SQLite file; whatever it finds in progress at start is then its own."""
-    if not settings.database.startswith("sqlite"):
+    path = settings.sqlite_file
+    if path is None:
         yield
         return
-    path = sqlite_path(settings)
     lock = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:

@@ -494,6 +494,16 @@ class Settings(SettingsSection):
     def database(self) -> str:
         return self.database_url.reveal() or f"sqlite:///{self.home / 'postroom.db'}"
 
+    @property
+    def sqlite_file(self) -> Path | None:
+        """sqlite:///relative.db or sqlite:////absolute.db; None of another database."""
+        path = self.database.removeprefix("sqlite:///")
+        return Path(path).expanduser() if self.database.startswith("sqlite") else None
+
+    @property
+    def has_no_file_yet(self) -> bool:
+        return self.sqlite_file is not None and not self.sqlite_file.exists()
+
 
 def set_up(settings: Settings) -> tuple[str, ...]:
     """Those that can be used outside the sandbox."""

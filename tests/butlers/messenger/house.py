@@ -23,10 +23,10 @@ from postroom.delivery.plane import Plane
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.delivery import correction_desk, messenger_parts, running_plane
 from postroom.household.questions import approving, build_asking
-from postroom.household.store import OpenedStore, open_store
+from postroom.household.store import Store, open_store
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import SystemClock
-from postroom.kernel.values.ids import DeliveryId, IdMint
+from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import OPERATOR, TOKEN_META, Principal, Role
 from postroom.message.delivery import TERMINAL, Status
 from postroom.sandbox.records import Reaction, ReceivedMail, TelegramMessage, parse
@@ -66,7 +66,7 @@ def settings_for(home: Path, database_url: str = "", **sections: Any) -> Setting
 class House:
     client: Client
     plane: Plane
-    store: OpenedStore
+    store: Store
     sandbox: Sandbox
     tokens: TokenFile
 
@@ -139,7 +139,7 @@ class House:
 async def opened(settings: Settings) -> AsyncIterator[House]:
     tokens = TokenFile(settings.tokens_file)
     tokens.ensure([OPERATOR, MESSENGER, HEALTH, SWITCHBOARD, ANNA, BEN, OWNER, CI, CHATGPT])
-    clock, mint = SystemClock(), IdMint()
+    clock = SystemClock()
     loops = CountedLoops(clock)
     async with AsyncExitStack() as stack:
         sandbox = await stack.enter_async_context(Sandbox(SandboxOptions()))
@@ -149,12 +149,12 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
         store = await stack.enter_async_context(open_store(settings))
         channels = build_channels(settings, address if settings.in_sandbox else None)
         plane = await stack.enter_async_context(
-            running_plane(settings, store, channels, CollectorRegistry(), clock, mint, loops)
+            running_plane(settings, store, channels, CollectorRegistry(), clock, loops)
         )
-        asking = build_asking(settings, store, clock, mint)
+        asking = build_asking(settings, store, clock)
         approvals = await stack.enter_async_context(approving(settings, store, plane, asking, loops))
-        desk = correction_desk(settings, store, plane, asking.bells.every.ring, mint)
-        server = build_server(messenger_parts(settings, store, plane, tokens, clock, mint, desk, approvals))
+        desk = correction_desk(settings, store, plane, asking.bells.every.ring)
+        server = build_server(messenger_parts(settings, store, plane, tokens, clock, desk, approvals))
         client = await stack.enter_async_context(Client(server))
         await client.list_tools()
         yield House(client=client, plane=plane, store=store, sandbox=sandbox, tokens=tokens)

@@ -18,7 +18,7 @@ from postroom.delivery.files.folder import FolderFiles, waiting_files
 from postroom.household.attention import attention_findings
 from postroom.household.channels import account_channel, build_channels, section_name
 from postroom.household.people import PeopleFindings, look_through_people, owner_seed
-from postroom.household.store import connect_store
+from postroom.household.store import connect_store, connected
 from postroom.kernel.database.engine import connection_room, living
 from postroom.kernel.database.schema import about_newer, about_unreleased, is_newer, is_unreleased, newest, revision
 from postroom.kernel.running.clock import SystemClock
@@ -30,7 +30,6 @@ from postroom.message.attachment import attachments_of_text
 from postroom.message.channel import Channel, Probe
 from postroom.settings import Settings
 from postroom.settings.accounts import Account
-from postroom.settings.listeners import sqlite_path
 from postroom.settings.roster import ButlerConfig, port_for
 
 _MOST_NAMED = 5
@@ -39,14 +38,11 @@ _ADVICE = "restore the folder of [messages] files from the backup that belongs t
 
 async def look_at_attached_files(settings: Settings) -> list[Finding]:
     """Nothing to say while no message with files waits, or when the database is another finding's business."""
-    if settings.database.startswith("sqlite") and not sqlite_path(settings).exists():
+    if settings.has_no_file_yet:
         return []
     try:
-        store = connect_store(settings)
-        try:
+        async with connected(settings) as store:
             return await _missing(store.database.read(waiting_files), store.files)
-        finally:
-            await store.database.close()
     except PostroomError as error:
         return [Finding("files", False, error.message, "check [messages] files and what it points to")]
     except Exception:  # whatever a driver raises
@@ -306,9 +302,9 @@ _REDIS_SECONDS = 2.0
 
 async def look_at_database(settings: Settings) -> Finding:
     """Leaves no trace: a file that is not there yet is not made."""
-    is_file = settings.database.startswith("sqlite")
-    if is_file and not sqlite_path(settings).exists():
-        return Finding("database", True, f"{sqlite_path(settings)} will be made by `postroom up`")
+    is_file = settings.sqlite_file is not None
+    if settings.has_no_file_yet:
+        return Finding("database", True, f"{settings.sqlite_file} will be made by `postroom up`")
     try:
         store = connect_store(settings)
     except (UserError, OSError, ArgumentError) as error:
@@ -343,14 +339,11 @@ def _age(kind: str, current: str | None) -> Finding:
 
 async def look_at_connections(settings: Settings) -> list[Finding]:
     """How many processes such as this one the server has room for; another finding says if it is away."""
-    if settings.database.startswith("sqlite"):
+    if settings.sqlite_file is not None:
         return []
     try:
-        store = connect_store(settings)
-        try:
+        async with connected(settings) as store:
             room = await store.database.read(connection_room)
-        finally:
-            await store.database.close()
     except Exception:  # whatever a driver raises, another finding has it
         return []
     each = settings.postgres.most_connections
@@ -361,14 +354,11 @@ async def look_at_connections(settings: Settings) -> list[Finding]:
 
 async def look_at_workers(settings: Settings) -> list[Finding]:
     """Which processes send; on SQLite that is `postroom up` alone."""
-    if settings.database.startswith("sqlite"):
+    if settings.sqlite_file is not None:
         return []
     try:
-        store = connect_store(settings)
-        try:
+        async with connected(settings) as store:
             found = await store.database.read(partial(living, now_us=SystemClock().now_us()))
-        finally:
-            await store.database.close()
     except Exception:  # whatever a driver raises, another finding has it
         return []
     if not found:
@@ -408,7 +398,7 @@ _BUTLERS_ADVICE: Final = "order it again; a disk or a program that changes the d
 
 async def look_at_butlers(settings: Settings) -> list[Finding]:
     """Nothing to say where all can be read, or when the database is another finding's business."""
-    if settings.database.startswith("sqlite") and not sqlite_path(settings).exists():
+    if settings.has_no_file_yet:
         return []
     since_us = SystemClock().now_us() - seconds(_BUTLERS_SECONDS)
 
@@ -419,11 +409,8 @@ async def look_at_butlers(settings: Settings) -> list[Finding]:
         ]
 
     try:
-        store = connect_store(settings)
-        try:
+        async with connected(settings) as store:
             found = await store.database.read(work)
-        finally:
-            await store.database.close()
     except Exception:  # whatever a driver raises
         return []
     if not found:

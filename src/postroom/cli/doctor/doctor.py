@@ -42,7 +42,7 @@ from postroom.kernel.serving.servers import PortTaken, bind
 from postroom.kernel.values.fields import web_address
 from postroom.sandbox.mail import BANNER
 from postroom.settings import Settings
-from postroom.settings.listeners import sqlite_path, where_set
+from postroom.settings.listeners import where_set
 from postroom.settings.load import from_process
 from postroom.settings.roster import ButlerConfig, RosterError, load_roster, port_for
 
@@ -75,7 +75,7 @@ _SECONDS = 5.0
 async def look_at_clock(settings: Settings) -> list[Finding]:
     """Whoever cannot be asked is left out: that is another finding's business."""
     asked: dict[str, Callable[[Settings], Awaitable[float | None]]] = {}
-    if not settings.database.startswith("sqlite"):
+    if settings.sqlite_file is None:
         asked["PostgreSQL"] = _of_database
     if settings.redis_url:
         asked["Redis"] = _of_redis
@@ -252,7 +252,7 @@ def _private_files(settings: Settings) -> Iterator[Finding]:
     secrets = settings.home / "secrets.toml"
     if secrets.exists():
         yield _private("secrets", secrets, "")
-    if settings.database.startswith("sqlite") and (file := sqlite_path(settings)).exists():
+    if (file := settings.sqlite_file) and file.exists():
         yield _private("database file", file, "")
 
 

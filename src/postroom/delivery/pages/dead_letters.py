@@ -15,12 +15,12 @@ from postroom.delivery.afterwards.dead_letters import objections
 from postroom.delivery.reading.file import DeadLetterQuery, RowPage, read_choice, read_reason, read_uuid, read_word
 from postroom.delivery.reading.search import FoundLetters
 from postroom.delivery.store.dead_letters import OpenedLetter
-from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.errors import ErrorClass, PostroomError, ValidationError
 from postroom.kernel.values.ids import DeadLetterId, is_uuid
 from postroom.kernel.values.principal import Principal
 from postroom.overview.counts import ConsoleDeadLetters
 from postroom.people.names.resolve import Concerned
+from postroom.people.signing_in.rules import ROOT
 
 _PAGE_SIZE: Final = 50
 _MOST_AT_ONCE: Final = 2_000

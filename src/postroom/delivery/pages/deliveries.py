@@ -21,7 +21,6 @@ from postroom.delivery.reading.file import DeliveryQuery, RowPage, read_choice, 
 from postroom.delivery.reading.record import DeliverySummary
 from postroom.delivery.reading.search import FoundDeliveries
 from postroom.delivery.rules.breaker import Circuit, CircuitState
-from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.errors import PostroomError, ValidationError
 from postroom.kernel.values.ids import is_uuid, to_us
 from postroom.kernel.values.zones import known_zone
@@ -32,6 +31,7 @@ from postroom.overview.story import DeliveryFile
 from postroom.overview.timeline import timeline
 from postroom.overview.why import why
 from postroom.people.names.resolve import Concerned
+from postroom.people.signing_in.rules import ROOT
 
 _PAGE_SIZE: Final = 50
 _FILTERS: Final = ("q", "status", "channel", "origin", "intent", "since", "until")

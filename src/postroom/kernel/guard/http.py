@@ -19,7 +19,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from postroom.kernel.serving.servers import answering
 from postroom.kernel.values.principal import HEADER, PRINCIPAL, Principal, checked_key
 
-ROOT: Final = "/console"  # where on its port the console lives
 MAX_BODY_BYTES: Final = 1024 * 1024
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 RESERVED_ID: Final = "postroom.reserved_id"  # of what a call under a key makes

@@ -16,12 +16,12 @@ from starlette.routing import Route
 
 from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsolePage, ConsoleSection, Templates, Tone, Visit
-from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.errors import Refused
 from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.outgoing import AnswerStatus, Outcome
 from postroom.people.devices.push import Devices
 from postroom.people.model import PushDevice, PushSubscription
+from postroom.people.signing_in.rules import ROOT
 
 PATH: Final = "/devices"
 _NOT_SET: Final = "No account notifies devices yet, so nothing was changed."

@@ -26,7 +26,7 @@ from postroom.settings.glance import SettingsGlance
 from postroom.settings.load import from_process
 
 if TYPE_CHECKING:
-    from postroom.household.store import OpenedStore
+    from postroom.household.store import Store
     from postroom.people.model import Person as ModelPerson
 
 
@@ -360,11 +360,10 @@ async def _link(
 
 
 async def _invited(
-    settings: Settings, store: OpenedStore, tokens: TokenFile, person: ModelPerson, now_us: int
+    settings: Settings, store: Store, tokens: TokenFile, person: ModelPerson, now_us: int
 ) -> tuple[Principal, str]:
     """Who may run this is the owner, so it invites."""
     from postroom.household.people import build_admissions
-    from postroom.kernel.values.ids import IdMint
     from postroom.people.signing_in.rules import SIGNING_IN, SignInWay, principal_of
 
     if person.role not in SIGNING_IN:
@@ -372,7 +371,7 @@ async def _invited(
             f"{person.name} is a contact, who can be written to and does not sign in. To make a member of them: "
             f"postroom people edit {shlex.quote(person.name)} --role member"
         )
-    admissions = build_admissions(settings, store, tokens, IdMint(), settings.api_url)
+    admissions = build_admissions(settings, store, tokens, settings.api_url)
     await admissions.invite(person, str(OPERATOR), now_us, door="command")
     return principal_of(person.id), await admissions.link(person, now_us, way=SignInWay.TERMINAL)
 
@@ -402,7 +401,7 @@ def _principal(name: str | None, tokens: TokenFile) -> Principal | None:
     return next((one for one in known if one in callers), None)
 
 
-async def _person(store: OpenedStore, name: str, tokens: TokenFile) -> ModelPerson:
+async def _person(store: Store, name: str, tokens: TokenFile) -> ModelPerson:
     from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 
     found: Sequence[ModelPerson] = await store.people.find(HOUSEHOLD_OWNER, name)

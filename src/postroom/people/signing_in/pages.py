@@ -30,12 +30,12 @@ from postroom.console.visit import (
     theme_of,
     wanted_page,
 )
-from postroom.kernel.guard.http import ROOT
 from postroom.kernel.running.clock import Clock
 from postroom.people.model import Person, PersonRole
 from postroom.people.signing_in.admission import Admissions
 from postroom.people.signing_in.passkey_site import device_words, is_this_machine, local_address, site_of
 from postroom.people.signing_in.rules import (
+    ROOT,
     SIGNING_IN,
     OpenSession,
     digest,

@@ -12,11 +12,10 @@ from starlette.routing import Route
 
 from postroom.console.frame import local_path
 from postroom.console.visit import ConsolePage, Visit, anybody, browser_secret, keep_browser, read_form
-from postroom.kernel.guard.http import ROOT
 from postroom.people.signing_in.pages import SignInPages
 from postroom.people.signing_in.passkey_site import device_words, site_of
 from postroom.people.signing_in.passkeys import Passkey, PasskeyRefused, Passkeys
-from postroom.people.signing_in.rules import SignIn, SignInWay, new_secret, person_of
+from postroom.people.signing_in.rules import ROOT, SignIn, SignInWay, new_secret, person_of
 
 _NOT_HERE: Final = "Passkeys need HTTPS and a name, or http://localhost."
 _NO_RECORD: Final = "The household has no record of you that a passkey could belong to: ask its owner."

@@ -14,6 +14,7 @@ from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from postroom.people.model import Person, PersonAddress, PersonRole
 
+ROOT: Final = "/console"  # where on its port the console lives
 LINK_LIFE_SECONDS: Final = 600.0
 SESSION_LIFE_SECONDS: Final = 24 * 3600.0
 _BYTES: Final = 32

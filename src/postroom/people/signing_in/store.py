@@ -28,7 +28,6 @@ from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.schema import SHARED, metadata, partial_index
-from postroom.kernel.guard.http import ROOT
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
@@ -38,6 +37,7 @@ from postroom.people.signing_in.rules import (
     MOST_OF_PERSON,
     MOST_OF_SENDER,
     MOST_OPEN,
+    ROOT,
     SESSION_LIFE_SECONDS,
     ConsoleSession,
     LinkToSend,
