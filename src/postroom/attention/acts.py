@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, Field
 
 from postroom.attention.model import DAYS, Decision, Policy, Preset, policy_mapping
 from postroom.attention.rules.policy import Absence, Rules, absence_mapping
@@ -25,7 +25,7 @@ from postroom.kernel.acts.declaration import (
     act,
     said,
 )
-from postroom.kernel.acts.reading import Moment, Name, moment_or
+from postroom.kernel.acts.reading import Moment, Name, Whatever, judged, moment_or
 from postroom.kernel.values.ids import SECOND_US, seconds, to_text
 from postroom.kernel.values.principal import OWNER
 from postroom.message.wishes import URGENCIES, Urgency
@@ -254,7 +254,7 @@ class ListNotices(Act[NoticePage]):
     person: PersonName | None = said("The caller by default; of the owner any.")
     cell: Annotated[str, Field(max_length=32)] | None = said("held, in_a_digest, sent, waiting or not_sent.")
     cursor: Annotated[str, Field(max_length=64)] | None = said("`next_cursor` of the page before.")
-    limit: Annotated[int, Field(ge=1, le=100)] = 50
+    limit: Annotated[int, Field(ge=1, le=100)] = said("How many.", 50)
 
     async def do(self, call: Desk) -> NoticePage:
         person = await call.work.person(call.caller, self.person)
@@ -267,7 +267,7 @@ class ListNotices(Act[NoticePage]):
 class GetNotice(Act[WholeNoticeAnswer]):
     """One notice, with every decision about it; of an agent its own"""
 
-    notice_id: NoticeId
+    notice_id: NoticeId = said(_NOTICE_ID, ...)
 
     async def do(self, call: Desk) -> WholeNoticeAnswer:
         return WholeNoticeAnswer(notice=whole_notice_body(await call.work.seen(call.caller, self.notice_id)))
@@ -277,7 +277,7 @@ class GetNotice(Act[WholeNoticeAnswer]):
 class PlanNotice(Act[PlanAnswer]):
     """What will happen to a notice if no one does anything"""
 
-    notice_id: NoticeId
+    notice_id: NoticeId = said(_NOTICE_ID, ...)
 
     async def do(self, call: Desk) -> PlanAnswer:
         await call.work.seen(call.caller, self.notice_id)
@@ -327,7 +327,7 @@ class SnoozeNotice(Act[NoticeAnswer]):
 class WithdrawNotice(Act[NoticeAnswer]):
     """Take a notice of your own back; one that has left is recalled where the channel can"""
 
-    notice_id: NoticeId
+    notice_id: NoticeId = said(_NOTICE_ID, ...)
 
     async def do(self, call: Desk) -> NoticeAnswer:
         (withdrawn,) = await call.work.withdraw(call.caller, self.notice_id, None)
@@ -338,7 +338,7 @@ class WithdrawNotice(Act[NoticeAnswer]):
 class WithdrawNotices(Act[NoticesAnswer]):
     """Take back all that you sent with `supersedes` = `key`, also what has not come yet"""
 
-    key: Name
+    key: Name = said("All that you sent with this `supersedes`.", ...)
 
     async def do(self, call: Desk) -> NoticesAnswer:
         return NoticesAnswer(
@@ -410,25 +410,28 @@ class _OfPerson(Act[Answer]):
     person: PersonName = said("`owner` is the owner.", ...)
 
 
+_COLLECT: Final = _object(("window_seconds",), window_seconds=_COUNT, most=_COUNT)
+
+
 class _WithPolicy(_OfPerson[Answer]):
     """A policy as it is written: what it may hold, the rules of policies judge, here as in a file."""
 
-    preset: Annotated[Any, WithJsonSchema({"type": "string", "enum": [str(one) for one in Preset]})] = None
-    zone: Annotated[Any, WithJsonSchema({**_TEXT, "examples": ["Europe/Vienna"]})] = None
-    quiet_hours: Annotated[Any, WithJsonSchema(_list(_WINDOW))] = None
-    let_pass: Annotated[Any, WithJsonSchema(_list(_URGENCY))] = None
-    slots: Annotated[Any, WithJsonSchema(_list(_CLOCK))] = None
-    collect: Annotated[Any, WithJsonSchema(_object(("window_seconds",), window_seconds=_COUNT, most=_COUNT))] = None
-    budget: Annotated[Any, WithJsonSchema(_object(per_hour=_COUNT, per_day=_COUNT))] = None
-    ceiling: Annotated[Any, WithJsonSchema(_URGENCY)] = None
-    agents: Annotated[Any, WithJsonSchema(_by_name(_AGENT))] = None
-    categories: Annotated[Any, WithJsonSchema(_by_name(_object(ceiling=_URGENCY)))] = None
-    escalation: Annotated[Any, WithJsonSchema(_list(_STEP))] = None
-    fallback: Annotated[Any, WithJsonSchema(_list(_TEXT))] = None
-    repeat_seconds: Annotated[Any, WithJsonSchema(_list(_COUNT))] = None
-    duplicate_seconds: Annotated[Any, WithJsonSchema(_COUNT)] = None
-    expires_seconds: Annotated[Any, WithJsonSchema(_COUNT)] = None
-    mandatory: Annotated[Any, WithJsonSchema(_list(_TEXT))] = None
+    preset: Whatever = judged("What it begins with; the rest changes that.", type="string", enum=list(Preset))
+    zone: Whatever = judged("Time zone of its hours.", type="string", examples=["Europe/Vienna"])
+    quiet_hours: Whatever = judged("When notices wait.", **_list(_WINDOW))
+    let_pass: Whatever = judged("How urgent a notice is that is shown all the same.", **_list(_URGENCY))
+    slots: Whatever = judged("When digests are shown.", **_list(_CLOCK))
+    collect: Whatever = judged("How long notices of a thread are collected.", **_COLLECT)
+    budget: Whatever = judged("How many are shown at most.", **_object(per_hour=_COUNT, per_day=_COUNT))
+    ceiling: Whatever = judged("How urgent a notice counts at most.", **_URGENCY)
+    agents: Whatever = judged("Of single senders, by name.", **_by_name(_AGENT))
+    categories: Whatever = judged("Of single categories, by name.", **_by_name(_object(ceiling=_URGENCY)))
+    escalation: Whatever = judged("What follows while nobody has seen an urgent one.", **_list(_STEP))
+    fallback: Whatever = judged("Channels, where the first does not work.", **_list(_TEXT))
+    repeat_seconds: Whatever = judged("After how long what must be acknowledged is shown again.", **_list(_COUNT))
+    duplicate_seconds: Whatever = judged("How long the same text counts as the same.", **_COUNT)
+    expires_seconds: Whatever = judged("After how long what still waits is dropped.", **_COUNT)
+    mandatory: Whatever = judged("Categories that cannot be muted.", **_list(_TEXT))
 
     def written(self) -> dict[str, Any]:
         return self.model_dump(include=set(_WithPolicy.model_fields) - {"person"}, exclude_unset=True)
@@ -508,8 +511,8 @@ class _Silence(Act[Answer]):
 
     person: PersonName | None = said(_PERSON)
     agent: Name | None = said("A butler's or a program's name.")
-    thread: Name | None = None
-    category: Name | None = None
+    thread: Name | None = said("As senders wrote it with `thread`.")
+    category: Name | None = said("As senders wrote it with `category`.")
 
     @property
     def what(self) -> dict[str, str | None]:

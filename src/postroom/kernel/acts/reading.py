@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Final, TypeVar, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
 from pydantic import ValidationError as Invalid
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticCustomError, to_json
@@ -54,8 +54,12 @@ Stripped = Annotated[str, AfterValidator(_not_blank), AfterValidator(str.strip)]
 Name = Annotated[Stripped, Field(max_length=200)]
 Moment = Annotated[str, Field(max_length=64), AfterValidator(moment_or())]
 """An RFC 3339 time with an offset, as it was written; `parse_text` makes microseconds of it."""
-Whatever = Annotated[Any, WithJsonSchema({})]
-"""What only the work can judge."""
+Whatever = Any
+"""What only the work can judge: taken as it came, and shown as `judged` says."""
+
+
+def judged(words: str, **schema: Any) -> Any:
+    return Field(None, description=words, json_schema_extra=schema)
 
 
 def lower(value: Any) -> Any:
@@ -157,19 +161,21 @@ def _takes_text(act: type[Act[Any]], name: str) -> bool:
 
 def _valid(kind: type[One], given: dict[str, Any], found: list[FieldError]) -> One | None:
     """What does not fit together is looked for also in what is left when something is wrong by itself."""
-    wrong_fields: set[str] = set()
+    complained = {_argument(one) for one in found}
+    wrong_fields = set(complained)
     try:
         one = _made(kind, given)
     except Invalid as error:
-        wrong_fields = {str(item["loc"][0]) for item in error.errors(include_url=False) if item["loc"]}
         for item in error.errors(include_url=False)[:_MOST_COMPLAINTS]:
-            found.append(field_error({**item, "loc": _place(item["loc"], given)}))
+            wrong_fields.add(str(item["loc"][0]))
+            if item["loc"][0] not in complained:
+                found.append(field_error({**item, "loc": _place(item["loc"], given)}))
         rest = {name: value for name, value in given.items() if name not in wrong_fields}
         try:
             one = _made(kind, rest)
         except Invalid:
             return None
-    complained = {item.field.partition(".")[0].partition("[")[0] for item in found}
+    complained = {_argument(one) for one in found}
 
     def complain(name: str, words: str, code: str) -> None:
         if name not in complained and not (wrong_fields and code == "required"):  # it may be what could not be read
@@ -177,6 +183,10 @@ def _valid(kind: type[One], given: dict[str, Any], found: list[FieldError]) -> O
 
     one.check(complain)
     return one
+
+
+def _argument(complaint: FieldError) -> str:
+    return complaint.field.partition(".")[0].partition("[")[0]
 
 
 def _place(path: Sequence[str | int], given: Any) -> tuple[str | int, ...]:
