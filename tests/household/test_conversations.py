@@ -522,6 +522,29 @@ async def test_a_voice_note_without_words_reaches_the_butler_of_the_thread(filin
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.timeout(180)
 @pytest.mark.requirement("content:files-from-people")
+@pytest.mark.parametrize(
+    ("chat", "asked"), [(2011, " " + script(say="Two.")), (2012, "")], ids=["words", "the name alone"]
+)
+async def test_photos_that_named_no_butler_go_to_the_one_that_is_named_then(
+    filing_house: Talking, chat: int, asked: str
+) -> None:
+    await filing_house.write(chat, "", files=[sent(PNG)])
+    await filing_house.write(chat, "The bills", files=[sent(PNG + b"2", "second.png")])
+    first, _ = await filing_house.said(chat, 2)
+    await filing_house.write(chat, "/general" + asked)
+    await filing_house.said(chat, 3)
+    *_, kept = await filing_house.kept(chat, "handled", "handled", "answered" if asked else "failed")
+
+    assert first["text"].startswith("Which butler do you mean?")
+    assert sorted(one["size"] for one in told(filing_house, kept)) == [len(PNG), len(PNG) + 1]
+    await filing_house.write(chat, "/general " + script(say="None."))
+    await filing_house.said(chat, 4)
+    assert filing_house.messages(chat)[-1]["attachments"] is None
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.timeout(180)
+@pytest.mark.requirement("content:files-from-people")
 async def test_photos_that_are_sent_together_are_one_message(filing_house: Talking) -> None:
     files = [sent(PNG), sent(PNG + b"2"), sent(b"%PDF-1.7", "note.pdf")]
     await filing_house.write(2003, "/general " + script(say="Three."), files=files)

@@ -39,7 +39,7 @@ from postroom.kernel.database.engine import Database, insert_for
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
 from postroom.kernel.values.fields import storable
-from postroom.message.attachment import attachments_of_text, attachments_text
+from postroom.message.attachment import Attachment, attachments_of_text, attachments_text
 from postroom.message.inbound import Flag, InboundMessage, InboundTrouble
 from postroom.people.store.tables import people
 from postroom.questions.store.presentations import Written
@@ -114,7 +114,10 @@ class StoredInbound:
         return (await self._listed(select(inbound_messages).where(*named)))[0]
 
     async def decide(self, message: InboundMessage, routed: RoutedMessage, person: str | None, now_us: int) -> bool:
-        """False when that was done before. Words stay only for a butler to read."""
+        """
+        False when that was done before. Words stay only for a butler to read, files also for the one that the person
+        has yet to name.
+        """
         is_for_butler, received = routed.kind is RouteKind.BUTLER, InboundStatus.RECEIVED
         decided = {
             "kind": str(routed.kind),
@@ -126,11 +129,21 @@ class StoredInbound:
             "changed_at": now_us,
         }
         if is_for_butler:
-            del decided["subject"], decided["attachments"]
-            decided["text"] = storable(routed.words)
+            del decided["subject"]
+            decided |= {"text": storable(routed.words), "attachments": attachments_text(message.files)}
+        elif routed.kind is RouteKind.CHOICE:
+            del decided["attachments"]
         named = (_c.channel == message.channel, _c.event_id == message.event_id, _c.status == str(received))
         statement = update(inbound_messages).where(*named).values(decided)
         return await self._database.write(lambda connection: connection.execute(statement).rowcount == 1)
+
+    async def unclaimed(self, person: str, message: InboundMessage, since_us: int) -> tuple[Attachment, ...]:
+        """Files that they sent here lately for a butler whom they had yet to name."""
+        here = (_c.person == person, _c.channel == message.channel, _c.place == message.places[0])
+        last = select(func.max(_c.id)).where(*here, _c.kind == str(RouteKind.BUTLER)).scalar_subquery()
+        choices = (_c.kind == str(RouteKind.CHOICE), _c.received_at >= since_us, _c.id > func.coalesce(last, ""))
+        found = await self._listed(select(inbound_messages).where(*here, *choices).order_by(_c.id))
+        return tuple(file for one in found for file in one.message.files)
 
     async def move(
         self,

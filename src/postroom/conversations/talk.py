@@ -23,7 +23,7 @@ from postroom.conversations.model import (
     SpokenTurn,
 )
 from postroom.conversations.mute_and_snooze import once_a_day, request_id_of
-from postroom.conversations.routing import COMMANDS, InboundFacts, route
+from postroom.conversations.routing import COMMANDS, InboundFacts, named, route
 from postroom.conversations.store import StoredInbound
 from postroom.conversations.texts import Texts, texts_for
 from postroom.delivery.files.taking import FileTaking
@@ -274,6 +274,7 @@ class Talk:
         """The sentence first and the decision after it: what a crash comes between is said once, by its key."""
         kept = await self.kept.named(message)
         person = await self.people.at(message.channel, message.sender) if message.sender is not None else None
+        message = await self._with_files(message, person)
         routed = route(await self._facts(message, person))
         if (said := self._said(kept, person, routed)) is not None:
             await self.outbound.submit(said, request_id=request_id_of(message), wait_seconds=0)
@@ -282,6 +283,13 @@ class Talk:
         await self.kept.decide(message, routed, person.id if person else None, self.clock.now_us())
         self.wake.ring()
         return True
+
+    async def _with_files(self, message: InboundMessage, person: Person | None) -> InboundMessage:
+        """Who names a butler now, as asked, means it for the files that came without a name, too."""
+        if person is None or named((message.text or "").strip(), self.butlers)[0] is None:
+            return message
+        since_us = self.clock.now_us() - seconds(DAY_SECONDS)
+        return replace(message, files=(*await self.kept.unclaimed(person.id, message, since_us), *message.files))
 
     async def _facts(self, message: InboundMessage, person: Person | None) -> InboundFacts:
         since_us, before = self.clock.now_us() - seconds(DAY_SECONDS), await self.threads.replied_to(message)

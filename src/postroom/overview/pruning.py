@@ -238,7 +238,7 @@ def _old_inbound(before_us: int) -> ColumnElement[bool]:
 
 def _inbound_words(keep: Retention) -> ColumnElement[bool]:
     table = inbound_messages.c
-    return and_(_old_inbound(keep.words_before_us), table.text.is_not(None))
+    return and_(_old_inbound(keep.words_before_us), or_(table.text.is_not(None), table.attachments.is_not(None)))
 
 
 def _open_intent(intent_id: ColumnElement[Any]) -> ColumnElement[bool]:
