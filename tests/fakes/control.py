@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ from aiohttp import web
 
 from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import to_text
-from postroom.sandbox.records import answer, asked_window, invalid, read_json
+from postroom.sandbox.records import ArrivedFile, answer, asked_window, invalid, picture_type, read_json
 from tests.fakes.face import SandboxFace
 from tests.fakes.record import KEPT_FILES, FaceButton, FaceMessage, PressedKey, Wrote
 
@@ -39,7 +40,7 @@ class FaceControl:
         return self._listing(request, from_person=True)
 
     async def write(self, request: web.Request) -> web.StreamResponse:
-        kept = await self._face.written(read_wrote(await read_json(request)))
+        kept = await self._face.written(read_wrote(await read_json(request), request.host))
         return answer({"message": face_listing(kept, ()), "message_id": kept.message_id})
 
     async def press(self, request: web.Request) -> web.StreamResponse:
@@ -76,9 +77,9 @@ class FaceControl:
 _PLACES: Final = ("place", "channel", "channel_id", "chat_id", "topic")
 
 
-def read_wrote(payload: object) -> Wrote:
+def read_wrote(payload: object, host: str) -> Wrote:
     fields = Fields(payload)
-    fields.refuse_unknown({"text", "from_id", "reply_to_message_id", "from_is_bot", *_PLACES})
+    fields.refuse_unknown({"text", "files", "from_id", "reply_to_message_id", "from_is_bot", *_PLACES})
     is_bot = fields.raw("from_is_bot")
     if is_bot not in (None, True, False):
         fields.complain("from_is_bot", "must be true or false", "boolean_required")
@@ -88,9 +89,18 @@ def read_wrote(payload: object) -> Wrote:
         author=_identity(fields, "from_id", required=False),
         reply_to=_identity(fields, "reply_to_message_id", required=False),
         is_bot=is_bot is True,
+        files=[_file(one) for one in fields.raw("files") or ()],
+        host=host,
     )
     fields.finish()
     return read
+
+
+def _file(given: dict[str, str]) -> ArrivedFile:
+    content = base64.b64decode(given["data"])
+    return ArrivedFile(
+        name=given["name"], media_type=picture_type(content) or "application/octet-stream", content=content
+    )
 
 
 def face_listing(message: FaceMessage, buttons: Sequence[FaceButton]) -> dict[str, Any]:

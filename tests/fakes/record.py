@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from postroom.sandbox.records import SandboxFile, files_of
+from postroom.sandbox.records import ArrivedFile, SandboxFile, files_of
 
 KEPT_FILES: Final = "sandbox_files"
 
@@ -45,13 +45,15 @@ class FaceMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrote:
-    """What a person typed: where, as whom, and which message it answers."""
+    """What a person typed: where, as whom, and which message it answers; `files` can be fetched at this `host`."""
 
     place: str
     text: str = field(repr=False)
     author: str | None = None
     reply_to: str | None = None
     is_bot: bool = False
+    files: Sequence[ArrivedFile] = ()
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

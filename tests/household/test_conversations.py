@@ -354,6 +354,39 @@ async def test_a_butler_answers_in_a_direct_message_elsewhere(house: Talking, ch
 
 
 @pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.timeout(180)
+@pytest.mark.requirement("content:files-from-people")
+@pytest.mark.parametrize("channel", ["slack", "discord"])
+async def test_a_photo_sent_elsewhere_reaches_the_butler_with_its_caption(house: Talking, channel: str) -> None:
+    place, words = {"slack": "U7", "discord": "user:7"}[channel], f"A photo over {channel}."
+    asked = "/general " + script(reply(words, channel=channel))
+    await house.post(f"{channel}/inbound", {"place": place, "text": asked, "files": [sent(PNG)]})
+    await house.arrived(channel, words)
+    [kept] = [one for one in house.rows("sessions") if words in one["prompt"]]
+    [file] = told(house, {"id": kept["request_id"]})
+
+    assert (file["name"], file["media_type"], file["size"]) == ("bill.png", "image/png", len(PNG))
+    assert await read(house, file["upload_id"], "general") == (200, PNG)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.timeout(180)
+@pytest.mark.requirement("content:files-with-answers")
+@pytest.mark.parametrize("channel", ["slack", "discord"])
+async def test_a_photo_sent_elsewhere_answers_a_question_with_its_caption(house: Talking, channel: str) -> None:
+    place, question = {"slack": "U7", "discord": "user:7"}[channel], f"What does the meter over {channel} say?"
+    view = await ask(house, question=question, kind="text", options=None, to="Eve", channels=[channel])
+    card = await house.arrived(channel, question)
+    answer = {"place": place, "text": "4711", "reply_to_message_id": card["message_id"], "files": [sent(PNG)]}
+    await house.post(f"{channel}/inbound", answer)
+    seen = await answered(house, view.question.id)
+    [file] = seen["answer"]["files"]
+
+    assert seen["answer"]["text"] == "4711"
+    assert await read(house, file["upload_id"], "health") == (200, PNG)
+
+
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.requirement("talk:typing")
 async def test_slack_shows_that_an_answer_is_worked_on_and_no_longer_afterwards(
     house: Talking, place: MeetingPlace

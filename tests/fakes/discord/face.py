@@ -10,7 +10,7 @@ from aiohttp import web
 from postroom.sandbox.records import invalid
 from tests.fakes.discord.form import every_button
 from tests.fakes.discord.gateway import GatewayDoor
-from tests.fakes.discord.objects import BOTS_MARK, created
+from tests.fakes.discord.objects import BOTS_MARK, HOST, created
 from tests.fakes.discord.places import SOMEBODY, channel_of, is_person, person_in, snowflake
 from tests.fakes.discord.presses import DiscordPresses
 from tests.fakes.discord.rest import DiscordRest
@@ -18,7 +18,7 @@ from tests.fakes.discord.room import Room
 from tests.fakes.discord.sessions import BotSessions
 from tests.fakes.face import FaceParts
 from tests.fakes.ledger import FaceLedger
-from tests.fakes.record import FaceButton, FaceMessage, PressedKey, Wrote
+from tests.fakes.record import KEPT_FILES, FaceButton, FaceMessage, PressedKey, Wrote
 
 
 class DiscordFace:
@@ -52,10 +52,14 @@ class DiscordFace:
         if wrote.reply_to is not None and self._parts.ledger.find(wrote.reply_to, channel_id) is None:
             raise invalid("reply_to_message_id", "no such message", "not_found")
         now_us = self._parts.clock.now_us()
+        kept_files = [self._parts.files.keep(one).listing() for one in wrote.files]
         kept = self._parts.ledger.keep(
             place=channel_id,
             text=wrote.text,
-            body={BOTS_MARK: True} if wrote.is_bot else {},
+            body={
+                **({BOTS_MARK: True} if wrote.is_bot else {}),
+                **({HOST: wrote.host, KEPT_FILES: kept_files} if kept_files else {}),
+            },
             name=lambda number: snowflake(now_us, number),
             now_us=now_us,
             from_person=True,

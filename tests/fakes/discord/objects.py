@@ -10,6 +10,7 @@ from tests.fakes.record import FaceMessage, PressedKey
 
 BOT: Final[dict[str, Any]] = {"id": BOT_ID, "username": "sandbox", "discriminator": "0", "bot": True}
 BOTS_MARK: Final = "from_is_bot"
+HOST: Final = "sandbox_host"
 
 
 def user(number: str, *, is_bot: bool = False) -> dict[str, Any]:
@@ -43,7 +44,8 @@ def message_object(message: FaceMessage) -> dict[str, Any]:
 
 def _attachment(message: FaceMessage, place: int) -> dict[str, Any]:
     one = message.files[place]
-    url = f"/sandbox/files/{one.sha256}"
+    here = f"http://{message.body[HOST]}" if HOST in message.body else ""
+    url = f"{here}/sandbox/files/{one.sha256}"
     told = {"id": str(int(message.message_id) + place + 1), "filename": one.name, "size": one.size}
     return told | {"content_type": one.media_type, "url": url, "proxy_url": url}
 

@@ -12,12 +12,12 @@ from aiohttp import web
 from postroom.sandbox.records import invalid
 from tests.fakes.face import FaceParts, Spoiled
 from tests.fakes.ledger import FaceLedger
-from tests.fakes.record import FaceButton, FaceMessage, PressedKey, Wrote
+from tests.fakes.record import KEPT_FILES, FaceButton, FaceMessage, PressedKey, Wrote
 from tests.fakes.slack.arguments import SlackArguments, read_slack_arguments
 from tests.fakes.slack.block_kit import buttons
 from tests.fakes.slack.envelopes import SlackEnvelopes
 from tests.fakes.slack.methods import SlackMethods, stamp
-from tests.fakes.slack.objects import event_payload, press_payload
+from tests.fakes.slack.objects import event_payload, press_payload, shared_file
 from tests.fakes.slack.socket import SlackSocket
 from tests.fakes.slack.uploads import ASK, PUBLISH, ROUTE, OpenUploads
 from tests.fakes.slack.workspace import (
@@ -130,7 +130,12 @@ class SlackFace:
     def _typed(self, wrote: Wrote, place: str, author: str) -> FaceMessage:
         """As Slack hands it on: escaped, and with our name as a mention."""
         text = wrote.text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-        body = {"text": text.replace(f"@{BOT_NAME}", f"<@{BOT_USER}>")} | ({"bot_id": BOT_ID} if wrote.is_bot else {})
+        body: dict[str, Any] = {"text": text.replace(f"@{BOT_NAME}", f"<@{BOT_USER}>")} | (
+            {"bot_id": BOT_ID} if wrote.is_bot else {}
+        )
+        if kept := [self._parts.files.keep(one) for one in wrote.files]:
+            body |= {"subtype": "file_share", "files": [shared_file(one, wrote.host) for one in kept]}
+            body[KEPT_FILES] = [one.listing() for one in kept]
         now_us, replied = self._parts.clock.now_us(), self._replied(wrote, place)
         return self._parts.ledger.keep(
             place=place,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any, Final
 
+from postroom.sandbox.records import SandboxFile
 from tests.fakes.record import FaceButton, FaceMessage
 from tests.fakes.slack.workspace import APP_ID, BOT_ID, BOT_USER, TEAM_ID, channel_type
 
@@ -43,6 +44,11 @@ def event_payload(message: FaceMessage, kind: str, event_id: str) -> dict[str, A
         "event_time": message.at_us // 1_000_000,
         "authorizations": [{"team_id": TEAM_ID, "user_id": BOT_USER, "is_bot": True, "is_enterprise_install": False}],
     }
+
+
+def shared_file(file: SandboxFile, host: str) -> dict[str, Any]:
+    told = {"id": f"F{file.sha256[:9].upper()}", "name": file.name, "mimetype": file.media_type, "size": file.size}
+    return told | {"url_private": f"http://{host}/sandbox/files/{file.sha256}"}
 
 
 def press_payload(message: FaceMessage, button: FaceButton, user: str, now_us: int) -> dict[str, Any]:
