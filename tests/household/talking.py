@@ -28,9 +28,10 @@ PEOPLE = {"contacts": [*CHATS, EVE, FINN]}
 
 
 def accounts_everywhere(services: Fakes) -> dict[str, Any]:
-    """With accounts at these servers, where Eve is, too."""
+    """With accounts at these servers, where Eve and Gus are, too."""
     eve = {**EVE, "addresses": ["slack:U7", "discord:user:7"]}
-    return {**accounts_at(services), "contacts": [*CHATS, eve, FINN]}
+    gus = {"name": "Gus", "addresses": ["slack:U8", "discord:user:8"]}
+    return {**accounts_at(services), "contacts": [*CHATS, eve, FINN, gus]}
 
 
 def script(*steps: Mapping[str, Any], say: str = "Done.") -> str:

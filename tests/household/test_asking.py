@@ -307,6 +307,16 @@ async def why_it_waits(house: Living, ask_id: str) -> bool:
     return "It has not been shown to Bob on telegram yet: it waits for an approval." in reason
 
 
+async def test_questions_that_wait_for_an_approval_hold_up_nobody_elses(home: Path) -> None:
+    many = {"approvals": {"enabled": True, "max_pending_per_origin": 100}, "questions": {"open_per_asker": 100}}
+    async with living(home, LIFTED, QUICK, ON, many) as house:
+        await bob_is_known(house)
+        for number in range(60):  # more than are in hand at a time
+            await ask_bob(house, f"Tea {number}?")
+        await ask(house)
+        await phone(house, "Ship it?")
+
+
 async def bobs_token(house: Living) -> str:
     status, found = await get(house, "/v1/people?q=Bob", token=house.token("operator"))
     assert status == 200, found

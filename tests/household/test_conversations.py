@@ -358,7 +358,7 @@ async def test_a_butler_answers_in_a_direct_message_elsewhere(house: Talking, ch
 @pytest.mark.requirement("content:files-from-people")
 @pytest.mark.parametrize("channel", ["slack", "discord"])
 async def test_a_photo_sent_elsewhere_reaches_the_butler_with_its_caption(house: Talking, channel: str) -> None:
-    place, words = {"slack": "U7", "discord": "user:7"}[channel], f"A photo over {channel}."
+    place, words = {"slack": "U8", "discord": "user:8"}[channel], f"A photo over {channel}."
     asked = "/general " + script(reply(words, channel=channel))
     await house.post(f"{channel}/inbound", {"place": place, "text": asked, "files": [sent(PNG)]})
     await house.arrived(channel, words)
@@ -374,8 +374,8 @@ async def test_a_photo_sent_elsewhere_reaches_the_butler_with_its_caption(house:
 @pytest.mark.requirement("content:files-with-answers")
 @pytest.mark.parametrize("channel", ["slack", "discord"])
 async def test_a_photo_sent_elsewhere_answers_a_question_with_its_caption(house: Talking, channel: str) -> None:
-    place, question = {"slack": "U7", "discord": "user:7"}[channel], f"What does the meter over {channel} say?"
-    view = await ask(house, question=question, kind="text", options=None, to="Eve", channels=[channel])
+    place, question = {"slack": "U8", "discord": "user:8"}[channel], f"What does the meter over {channel} say?"
+    view = await ask(house, question=question, kind="text", options=None, to="Gus", channels=[channel])
     card = await house.arrived(channel, question)
     answer = {"place": place, "text": "4711", "reply_to_message_id": card["message_id"], "files": [sent(PNG)]}
     await house.post(f"{channel}/inbound", answer)
@@ -556,7 +556,7 @@ async def test_a_voice_note_without_words_reaches_the_butler_of_the_thread(filin
 @pytest.mark.timeout(180)
 @pytest.mark.requirement("content:files-from-people")
 @pytest.mark.parametrize(
-    ("chat", "asked"), [(2011, " " + script(say="Two.")), (2012, "")], ids=["words", "the name alone"]
+    ("chat", "asked"), [(2023, " " + script(say="Two.")), (2024, "")], ids=["words", "the name alone"]
 )
 async def test_photos_that_named_no_butler_go_to_the_one_that_is_named_then(
     filing_house: Talking, chat: int, asked: str
