@@ -9,7 +9,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Column, Connection, RowMapping, Select, Table, select
+from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, Table, select
 
 from postroom.delivery.afterwards.rules import KeptCorrection
 from postroom.delivery.afterwards.store import corrections_around
@@ -44,46 +44,6 @@ from postroom.message.markup import revision_of_text
 
 _Record = TypeVar("_Record")
 _requests, _refusals = delivery_requests.c, delivery_refusals.c
-SUMMARY: Final = (
-    _requests.id.label("delivery_id"),
-    _requests.request_id,
-    _requests.origin_butler,
-    _requests.channel,
-    _requests.intent,
-    _requests.target_identity,
-    _requests.status,
-    _requests.priority,
-    _requests.attempts,
-    _requests.possible_duplicate,
-    _requests.waiting_reason,
-    _requests.waiting_detail,
-    _requests.provider_delivery_id,
-    _requests.terminal_error_class,
-    _requests.terminal_error_message,
-    _requests.replay_of,
-    _requests.replay_number,
-    _requests.created_at,
-    _requests.updated_at,
-    _requests.terminal_at,
-)
-_STANDING: Final = (*SUMMARY, _requests.idempotency_key, _requests.on_uncertain, _requests.not_before)
-_WHOLE: Final = (
-    *_STANDING,
-    _requests.address,
-    _requests.thread,
-    _requests.message_content,
-    _requests.subject,
-    _requests.emoji,
-    _requests.request_envelope,
-    _requests.calls,
-    _requests.parts_done,
-    _requests.trace_id,
-    _requests.doubtful_since,
-    _requests.format,
-    _requests.attachments,
-    _requests.revises,
-    _requests.handed_by,
-)
 
 # -- The records, named as every answer names them ---
 
@@ -280,6 +240,18 @@ class TracedDelivery:
 
 
 # -- Read ---
+
+
+def _columns(kind: type[DeliverySummary]) -> list[ColumnElement[Any]]:
+    """Each field is the column of its name."""
+    names = [one.name.removesuffix("_us") for one in fields(kind) if one.name not in ("delivery_id", "waiting")]
+    kept = [_requests.id.label("delivery_id"), _requests.waiting_reason, _requests.waiting_detail]
+    return kept + [_requests[name] for name in names]
+
+
+SUMMARY: Final = _columns(DeliverySummary)
+_STANDING: Final = _columns(DeliveryStanding)
+_WHOLE: Final = _columns(WholeDelivery)
 
 
 def summary_of(row: RowMapping) -> DeliverySummary:
