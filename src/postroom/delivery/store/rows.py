@@ -24,6 +24,7 @@ from postroom.delivery.model import (
 from postroom.delivery.rules.policy import current_trace_id
 from postroom.delivery.store.tables import DELIVERY_COLUMNS, delivery_refusals
 from postroom.kernel.database.engine import Database
+from postroom.kernel.database.rows import values
 from postroom.kernel.values.errors import ErrorClass
 from postroom.kernel.values.fields import text_problem
 from postroom.message.delivery import DeliveryFailure, Status
@@ -201,41 +202,20 @@ def dead_letter_values(done: Settlement) -> tuple[Any, ...] | None:
     )
 
 
-REFUSAL_COLUMNS: Final = (
-    "id",
-    "idempotency_key",
-    "request_id",
-    "origin_butler",
-    "channel",
-    "intent",
-    "target_identity",
-    "error_class",
-    "error_message",
-    "limit_type",
-    "retry_after_seconds",
-    "trace_id",
-    "created_at",
-    "handed_by",
-)
+REFUSAL_COLUMNS: Final = tuple(delivery_refusals.c.keys())
 
 
 def refusal_values(refusal: Refusal) -> tuple[Any, ...]:
-    return (
-        refusal.id,
-        refusal.idempotency_key,
-        refusal.request_id,
-        refusal.origin_butler,
-        refusal.channel,
-        str(refusal.intent),
-        refusal.target_identity,
-        str(refusal.failure.error_class),
-        refusal.failure.message,
-        refusal.limit_type,
-        refusal.failure.retry_after_seconds,
-        refusal.trace_id,
-        refusal.created_at_us,
-        refusal.handed_by,
+    """In the order of REFUSAL_COLUMNS."""
+    failure = refusal.failure
+    row = values(
+        refusal,
+        without=("failure",),
+        error_class=str(failure.error_class),
+        error_message=failure.message,
+        retry_after_seconds=failure.retry_after_seconds,
     )
+    return tuple(row[name] for name in REFUSAL_COLUMNS)
 
 
 def latest_fences(claims: Iterable[Claim]) -> dict[str, int]:
@@ -257,7 +237,7 @@ class StoredRefusedCalls:
         self._mint = mint
 
     async def note(self, call: RefusedCall) -> None:
-        values = {
+        row = {
             "id": self._mint(call.at_us),
             "idempotency_key": "",
             "request_id": _word(call.request_id, 128),
@@ -271,7 +251,7 @@ class StoredRefusedCalls:
             "created_at": call.at_us,
             "handed_by": "switchboard",
         }
-        await self._database.write(lambda connection: connection.execute(insert(delivery_refusals), values))
+        await self._database.write(lambda connection: connection.execute(insert(delivery_refusals), row))
 
 
 def _word(value: object, most: int) -> str:
