@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from postroom.channels.capabilities import KINDS
 from postroom.channels.discord.channel import Discord
@@ -20,6 +20,7 @@ from postroom.channels.kinds import ADDRESS_FORMS
 from postroom.channels.ntfy.channel import Ntfy
 from postroom.channels.slack.channel import Slack
 from postroom.channels.telegram.channel import Telegram
+from postroom.conversations.store import StoredTroubles
 from postroom.delivery.rules.limits import SCOPES
 from postroom.kernel.running.process import household_key
 from postroom.kernel.values.errors import PostroomError, SettingsError, StoreUnavailable
@@ -179,16 +180,12 @@ def _imap(options: EmailSettings | EmailAccount, access: MailAccess | None) -> I
 _TOOL_SECONDS: Final = 10.0
 
 
-class KnownTroubles(Protocol):
-    async def listed(self) -> Sequence[InboundTrouble]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accounts:
     settings: Settings
     channels: KnownChannels
     messenger: Peer
-    troubles: KnownTroubles | None = None
+    troubles: StoredTroubles | None = None
 
     async def listed(self) -> list[ListedAccount]:
         """Never fails: without the messenger everything is known but the health."""

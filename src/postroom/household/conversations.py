@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 from postroom.conversations.bot_commands import TalkCommands
 from postroom.conversations.inbound import Handler, of_messages
@@ -31,14 +30,6 @@ class TalkEars:
     talk: Handler
 
 
-class TalkWorld(Protocol):
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def store(self) -> Store: ...
-
-
 def talking_butlers(roster: Sequence[ButlerConfig]) -> dict[str, bool]:
     """Those that can be written to, each with whether it has a model."""
     own = (one for one in roster if one.name not in (MESSENGER, SWITCHBOARD))
@@ -47,7 +38,8 @@ def talking_butlers(roster: Sequence[ButlerConfig]) -> dict[str, bool]:
 
 @asynccontextmanager
 async def conversing(
-    world: TalkWorld,
+    settings: Settings,
+    store: Store,
     roster: Sequence[ButlerConfig],
     asking: AskingParts,
     route: TakeRoute,
@@ -58,7 +50,7 @@ async def conversing(
     files: FileTaking,
 ) -> AsyncIterator[TalkEars]:
     """Runs where the bots are heard, and takes up what an earlier process left."""
-    settings, store, butlers = world.settings, world.store, talking_butlers(roster)
+    butlers = talking_butlers(roster)
     people = AskedPeople(book=store.people)
     kept, said = store.inbound, store.talk
     talk = Talk(

@@ -315,7 +315,8 @@ class _Builder:
             heard = hearing(self._asking, self._channels, way_out, self._listeners.pages_url, self._loops, files)
             notices = self._notices.ear(self._asking.planning.people, self._channels, way_out)
             talking = conversing(
-                world,
+                self._settings,
+                store,
                 self._roster,
                 self._asking,
                 routes.route,

@@ -67,12 +67,12 @@ class Peers:
         self._tokens = tokens
         self._endpoints = endpoints
         self._stack = stack
-        self._here: dict[str, InProcessServer] = {}
+        self._here: dict[str, GuardedServer] = {}
         self._doors: dict[str, InsideDoor] = {}
         self.stopped = False
         self._connected: dict[tuple[str, str], MemoryPeer | HttpPeer] = {}
 
-    def add(self, name: str, server: InProcessServer) -> None:
+    def add(self, name: str, server: GuardedServer) -> None:
         self._here[name] = server
 
     def take(self, door: InsideDoor) -> None:
@@ -251,23 +251,10 @@ class InsideOutbound:
 _log = structlog.get_logger("postroom.peers")
 
 
-class InProcessServer(Protocol):
-    """What every MCP server of the household offers to the others in its process."""
-
-    @property
-    def name(self) -> str: ...
-
-    async def from_inside(self, token: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None: ...
-
-    async def from_caller(
-        self, caller: Principal | None, tool: str, arguments: Mapping[str, Any]
-    ) -> dict[str, Any] | None: ...
-
-
 class MemoryPeer:
     """The same errors as over HTTP, from the same checks."""
 
-    def __init__(self, part: InProcessServer, token: str) -> None:
+    def __init__(self, part: GuardedServer, token: str) -> None:
         self._part = part
         self._token = token
         self._open = False

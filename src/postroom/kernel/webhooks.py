@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 from sqlalchemy import (
@@ -127,20 +127,12 @@ _SUBSCRIBERS_AT_ONCE: Final = 100
 _log = structlog.get_logger("postroom.webhooks")
 
 
-class Poster(Protocol):
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
-        """The answer's status; raises one of our errors when there was none."""
-        ...
-
-    async def close(self) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhooks:
     """Every subscriber has a queue of its own: one that does not answer holds up its own news and nothing else."""
 
     store: StoredWebhooks
-    poster: Poster
+    poster: WebhookPost
     clock: Clock
     _queues: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
@@ -222,6 +214,7 @@ class WebhookPost:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
+        """The answer's status; raises one of our errors when there was none."""
         import aiohttp  # late: what is told stands beside it, and most commands tell nobody
 
         if self._session is None:

@@ -36,7 +36,7 @@ from postroom.cli.doctor.checks import (
     owner_channels,
 )
 from postroom.household.butlers import cannot_answer
-from postroom.household.store import connect_store
+from postroom.household.store import connected
 from postroom.kernel.running.terminal import Database, Home, Json, Redis, Roster, bar, say, say_json
 from postroom.kernel.serving.servers import PortTaken, bind
 from postroom.kernel.values.fields import web_address
@@ -100,13 +100,10 @@ def verdict(whose: str, ahead_seconds: float) -> Finding:
 
 async def _of_database(settings: Settings) -> float | None:
     try:
-        store = connect_store(settings)
-        try:
+        async with connected(settings) as store:
             return await store.database.read(
                 lambda connection: float(connection.execute(text("SELECT extract(epoch FROM now())")).scalar_one())
             )
-        finally:
-            await store.database.close()
     except Exception:  # another finding says what is wrong with it
         return None
 
