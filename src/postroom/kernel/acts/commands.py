@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, Final
 
 import typer
@@ -67,14 +67,33 @@ def add_command(
         one = read_typed(meant.kind, asked, command)
         meant.telling.tell(one, performing(home, database), json)
 
-    parameters = [parameter_of(kind, name, command) for name in names_at(kind, command).values()]
-    for name, one in instead.items():
-        parameters.append(_keyword(name, Annotated[bool, typer.Option(f"--{name}", help=one.words)], False))
+    own = [
+        _keyword(name, Annotated[bool, typer.Option(f"--{name}", help=one.words)], False)
+        for name, one in instead.items()
+    ]
     shared = {"home": (Home, None), "database": (Database, None), "json": (Json, False)}
-    parameters += [_keyword(name, annotation, default) for name, (annotation, default) in shared.items()]
+    own += [_keyword(name, annotation, default) for name, (annotation, default) in shared.items()]
+    _sign(run, kind, command, own)
+    app.command(command.path.rpartition(" ")[2], help=command.help or _as_typed(kind, command))(run)
+
+
+def with_options_of(kind: type[Act[Any]], command: Command) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command by hand: `typed` gets what `read_typed` reads, and the options of its own come after the act's."""
+
+    def sign(run: Callable[..., None]) -> Callable[..., None]:
+        own = [one for one in signature(run, eval_str=True).parameters.values() if one.kind is not one.VAR_KEYWORD]
+        return _sign(run, kind, command, [one.replace(kind=one.KEYWORD_ONLY) for one in own])
+
+    return sign
+
+
+def _sign(
+    run: Callable[..., None], kind: type[Act[Any]], command: Command, own: Iterable[Parameter]
+) -> Callable[..., None]:
+    parameters = [*(parameter_of(kind, name, command) for name in names_at(kind, command).values()), *own]
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
-    app.command(command.path.rpartition(" ")[2], help=command.help or _as_typed(kind, command))(run)
+    return run
 
 
 def _as_typed(kind: type[Act[Any]], command: Command) -> str:

@@ -96,6 +96,7 @@ class Tool:
     by: frozenset[Kind] | None = None
     without: Collection[str] = ()
     words: str = ""  # instead of the act's own
+    meta: Mapping[str, Any] | None = None  # what a client is told of it besides
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,6 +116,7 @@ class HttpRoute:
     without: Collection[str] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
     by: frozenset[Kind] | None = None
+    is_private: bool = False  # its answer is kept nowhere on the way
 
     @property
     def method(self) -> str:
@@ -210,6 +212,11 @@ class Act(BaseModel, Generic[Answer]):
     def refused(cls, error: PostroomError) -> Mapping[str, Any]:
         """How a caller is told no; an act with a contract of its own says it in its own shape."""
         return failure_document(error)
+
+    @classmethod
+    def in_words(cls, document: Mapping[str, Any]) -> str:
+        """What a tool says before its answer or refusal, for clients that show a model nothing else."""
+        return ""
 
     @classmethod
     def refused_over_http(cls, error: PostroomError) -> tuple[int, Mapping[str, Any]]:

@@ -13,7 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticCustomError, to_json
 
 from postroom.kernel.acts.declaration import Act, Answer, Command, HttpRoute, Tool, names_at
-from postroom.kernel.values.errors import FieldError, Refused, ValidationError
+from postroom.kernel.values.errors import FieldError, InternalError, Refused, ValidationError
 from postroom.kernel.values.fields import did_you_mean, field_error, nearest, printable, unsendable
 from postroom.kernel.values.ids import parse_text
 
@@ -156,7 +156,7 @@ def _takes_text(act: type[Act[Any]], name: str) -> bool:
     """And nothing that a text could stand for."""
     shape = arguments_schema(act)["properties"][name]
     kinds = [kind for one in shape.get("anyOf", (shape,)) for kind in _listed(one.get("type"))]
-    return "string" in kinds
+    return not kinds or "string" in kinds
 
 
 def _valid(kind: type[One], given: dict[str, Any], found: list[FieldError]) -> One | None:
@@ -262,8 +262,12 @@ def tool_answer_schema(kind: type[Act[Any]]) -> JsonSchemaValue:
     schema = answer_schema(kind)
     named = schema.get("$defs", {})
     told = {name: _kinds(one, named) for name, one in _resolved(schema, named).get("properties", {}).items()}
-    refusal = {name: _kind_of_value(value) for name, value in kind.refused(ValidationError("")).items()}
-    merged = {name: _either(told.get(name), refusal.get(name)) for name in {**told, **refusal}}
+    refusals = [
+        {name: _kind_of_value(value) for name, value in kind.refused(error).items()}
+        for error in (ValidationError(""), InternalError(""))
+    ]
+    names = {name: None for one in (told, *refusals) for name in one}
+    merged = {name: _either(told.get(name), *(one.get(name) for one in refusals)) for name in names}
     return {"type": "object", "properties": merged}
 
 

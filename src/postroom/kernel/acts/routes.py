@@ -56,7 +56,9 @@ class ActRoute(Route):
             return _refusal(kind, error)
         if isinstance(answer, Response):
             return answer
-        headers = {RENAMED: ", ".join(f"{former}={now}" for former, now in renamed.items())} if renamed else None
+        headers = {RENAMED: ", ".join(f"{former}={now}" for former, now in renamed.items())} if renamed else {}
+        if route.is_private:
+            headers["Cache-Control"] = "no-store"
         content = answer_of(kind).dump_json(answer, by_alias=True)
         return Response(content, kind.status_of(answer), headers, media_type="application/json")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 from mcp.server.mcpserver import Context
-from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 
 from postroom.kernel.acts.declaration import Act, Call, Hints, Tool, kind_of, words_of
 from postroom.kernel.acts.reading import answer_of, arguments_schema, read, tool_answer_schema
@@ -16,6 +16,7 @@ from postroom.kernel.guard.tools import GuardedServer, Inside, Rule, caller
 from postroom.kernel.serving.mcp import Tool as MadeTool
 from postroom.kernel.serving.mcp import unchecked_tool
 from postroom.kernel.values.errors import InternalError, PostroomError
+from postroom.kernel.values.fields import strict_json
 
 _log = structlog.get_logger("postroom.acts")
 
@@ -46,6 +47,7 @@ def _made(kind: type[Act[Any]], tool: Tool, server: GuardedServer, work: Any, wo
         parameters=arguments_schema(kind, tool),
         annotations=_annotations(tool.hints),
         answers=tool_answer_schema(kind),
+        meta=tool.meta,
     )
 
 
@@ -76,9 +78,17 @@ async def _answer(
         if isinstance(answer, CallToolResult | InputRequiredResult):
             return answer
         said = answer_of(kind).dump_python(answer, mode="json", by_alias=True)
-        return {**said, "renamed": dict(renamed)} if renamed else said
+        return _told(kind, {**said, "renamed": dict(renamed)} if renamed else said)
     except PostroomError as error:
-        return dict(kind.refused(error))
+        return _told(kind, dict(kind.refused(error)))
     except Exception as error:  # the last line before a model: it gets the act's answer, whatever went wrong
         _log.error("act.bug", act=tool.name, kind=str(kind_of(who)), error=error.__class__.__name__)
-        return dict(kind.refused(InternalError("internal error")))
+        return _told(kind, dict(kind.refused(InternalError("internal error"))))
+
+
+def _told(kind: type[Act[Any]], document: dict[str, Any]) -> Any:
+    """As it is, or with the act's own words for it first."""
+    if not (words := kind.in_words(document)):
+        return document
+    content = [TextContent(type="text", text=text) for text in (words, strict_json(document, ensure_ascii=False))]
+    return CallToolResult(content=list(content), structured_content=document)

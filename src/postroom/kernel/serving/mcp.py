@@ -334,6 +334,7 @@ def unchecked_tool(
     parameters: dict[str, Any],
     annotations: ToolAnnotations,
     answers: dict[str, Any] | None = None,
+    meta: Mapping[str, Any] | None = None,
 ) -> Tool:
     """Its function gets `arguments` and `context`, and says itself which argument is wrong."""
     return Tool(
@@ -346,6 +347,7 @@ def unchecked_tool(
         is_async=True,
         context_kwarg="context",
         annotations=annotations,
+        meta=dict(meta) if meta else None,
     )
 
 
