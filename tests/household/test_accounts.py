@@ -244,6 +244,34 @@ async def test_a_reply_that_was_written_in_time_is_the_answer(
     assert ended.question.answer is not None and ended.question.answer.value == ("yes" if written else "no")
 
 
+@pytest.mark.requirement("talk:flood")
+async def test_a_press_behind_a_flood_of_texts_is_judged_before_the_first_of_them(home: Path) -> None:
+    async with serve(token="1:home") as provider:
+        account = {"telegram": {"token": "1:home", "api_base_url": provider.bot_api_url}}
+        async with living(home, LIFTED, QUICK, REAL, account) as before:
+            view = await ask(before)
+            card = await Phone(before, provider).shows("Ship it?")
+            await shown(before, view, PresentationStatus.SHOWN)
+        async with aiohttp.ClientSession() as http:
+            phone = f"{provider.bot_api_url}/sandbox/telegram"
+            for number in range(80):
+                await http.post(f"{phone}/inbound", json={"chat_id": "2001", "text": f"noise {number}"})
+            await http.post(f"{phone}/press", json={"message_id": card["message_id"], "button": "yes"})
+
+        async with living(home, LIFTED, QUICK, REAL, account) as after:
+            ended = (await parts(after).asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=SECONDS)).question
+
+            async def heard() -> list[dict[str, Any]]:
+                found = after.rows("(select *, received_at as created_at from inbound_messages)")
+                return found if len(found) == after.settings.conversations.messages_per_minute else []
+
+            noise = await until(heard)
+
+    assert ended.answer is not None and ended.answer.value == "yes"
+    assert ended.ended_at_us is not None
+    assert ended.ended_at_us <= min(one["received_at"] for one in noise)
+
+
 # An account of every kind at a server of its service: it sends, hears and answers.
 async def seen(house: Living, kind: str, words: str) -> dict[str, Any]:
     async def look() -> dict[str, Any] | None:
