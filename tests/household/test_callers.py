@@ -201,6 +201,23 @@ async def test_an_alarm_passes_where_a_program_has_used_up_the_recipients_limit(
     assert "The cellar is wet" in texts
 
 
+async def test_what_waits_behind_a_slow_call_to_one_person_leaves_in_turns_of_its_senders(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as house:
+        ci = house.tokens.create(Principal(Role.PROGRAM, "ci", person="owner"))
+        await house.fault(channel="telegram", times=1, delay_seconds=3)
+        for number in range(6):
+            status, _ = await post(house, ci, message=f"Log {number}: {'line ' * 1500}", wait_seconds=0)
+            assert status == 202
+        await post(house, house.token("health"), message="The cellar is wet", priority="high", wait_seconds=0)
+        await post(house, house.token("general"), message="Good evening", wait_seconds=0)
+        await house.settled()
+        received = sorted(await house.received(), key=lambda one: int(one["message_id"]))
+        begun = [found[0] for one in received if (found := re.match(r"Log \d|The|Good", one["text"]))]
+
+    assert begun == ["Log 0", "The", "Log 1", "Good", "Log 2", "Log 3", "Log 4", "Log 5"]
+    assert [one["text"][:4] for one in received].index("The ") > 1, "after all parts of the text that was begun"
+
+
 @pytest.mark.parametrize("look", ["~~a~~", "[a](https://a.example)"])
 async def test_a_text_full_of_looks_is_not_a_message_for_every_few_words(home: Path, look: str) -> None:
     async with living(home, QUICK) as house:
