@@ -7,6 +7,7 @@ import re
 from starlette.routing import Route
 
 from postroom.household.console import ConsoleWorld, running_console
+from postroom.household.console_pages import console_pages
 from postroom.household.peers import Nobody
 from postroom.household.store import connect_store
 from postroom.kernel.running.clock import SystemClock
@@ -31,7 +32,7 @@ async def routes(home: Living, method: str) -> list[str]:
         sandbox_url=home.household.addresses["sandbox"],
     )
     try:
-        async with running_console(world, CountedLoops()) as console:
+        async with running_console(world, console_pages, CountedLoops()) as console:
             application = await console.app.application()
             known = [route for route in application.routes if isinstance(route, Route)]
             return [route.path for route in known if method in (route.methods or ())]

@@ -20,7 +20,7 @@ from postroom.household.store import Store
 from postroom.inbox.inbox import Inbox
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.running.loop import Loops, Signal
+from postroom.kernel.running.loop import Failing, Loops, Signal
 from postroom.kernel.running.process import package_version
 from postroom.kernel.serving.servers import WhenAsked
 from postroom.kernel.values.errors import StoreUnavailable
@@ -57,6 +57,9 @@ class ConsoleWorld:
 # The console: what its pages are made from, and what goes on while none is open.
 
 
+MakesPages = Callable[[ConsoleWorld, Changes, Bulk, Failing], Starlette]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Console:
     app: WhenAsked[Starlette]
@@ -64,20 +67,15 @@ class Console:
 
 
 @asynccontextmanager
-async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Console]:
+async def running_console(world: ConsoleWorld, pages: MakesPages, loops: Loops) -> AsyncIterator[Console]:
     """Its hundred modules are imported for the first page that somebody opens: many households run without any."""
     store = world.store
     pulse = HouseholdPulse(store.overview, world.inbox.notes, store.question_figures, store.talk_pulse)
     changes, bulk = Changes(pulse, world.clock), Bulk(lambda: secrets.token_urlsafe(12))
 
-    def pages() -> Starlette:
-        from postroom.household.console_pages import console_pages
-
-        return console_pages(world, changes, bulk, loops.failing)
-
     async with loops.running("console_changes", changes.look, wake=changes.anybody, stopping=changes.stopping):
         try:
-            yield Console(app=WhenAsked(pages), changes=changes)
+            yield Console(app=WhenAsked(lambda: pages(world, changes, bulk, loops.failing)), changes=changes)
         finally:
             changes.stop()
             await bulk.close()

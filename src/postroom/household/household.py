@@ -10,6 +10,7 @@ from typing import Final
 
 from fastapi import APIRouter
 from prometheus_client import CollectorRegistry
+from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from postroom.approvals.approvals import Approvals
@@ -21,6 +22,7 @@ from postroom.butlers.messenger.server import build_server as build_messenger
 from postroom.butlers.switchboard import RULES, OwnSwitchboard, add_switchboard_tools
 from postroom.butlers.tools import add_core_tools, add_route_tool, build_server, core_rules
 from postroom.connectors.tools import add_tools
+from postroom.console.live import Bulk, Changes
 from postroom.delivery.plane import Plane
 from postroom.household.attention import (
     AttentionDoors,
@@ -95,7 +97,7 @@ from postroom.inbox.inbox import Inbox
 from postroom.kernel.guard.tokens import SessionTokens, TokenFile, keeping_last_use, warn_of_users
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
 from postroom.kernel.running.clock import SharedClock
-from postroom.kernel.running.loop import Loops
+from postroom.kernel.running.loop import Failing, Loops
 from postroom.kernel.running.telemetry import LoopMeter
 from postroom.kernel.serving.servers import HttpServer, serving
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
@@ -120,6 +122,12 @@ async def running(
         check_modules(config)
     async with AsyncExitStack() as stack:
         yield await _Builder(settings, butlers, parts, environment or {}, stack).build()
+
+
+def _pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Failing) -> Starlette:
+    from postroom.household.console_pages import console_pages  # late: many households run without any page
+
+    return console_pages(world, changes, bulk, failing)
 
 
 class _Builder:
@@ -353,7 +361,7 @@ class _Builder:
             links_due=self._household.links_due,
             silent=cannot_answer(self._roster, self._environment),
         )
-        self._console = await self._stack.enter_async_context(running_console(world, self._loops))
+        self._console = await self._stack.enter_async_context(running_console(world, _pages, self._loops))
         self._household.sign_in = partial(operators_link, world, self._listeners.url("api"))
 
     async def _build_messenger(self, config: ButlerConfig, world: ButlerWorld, store: Store, plane: Plane) -> None:

@@ -66,126 +66,6 @@ def stored_people(database: Database, mint: IdMint) -> StoredPeople:
     return StoredPeople(database, mint.mint, ERASERS)
 
 
-class Approvers(Collection[str]):
-    """Those the settings name, and those who have the role."""
-
-    def __init__(self, named: Collection[str], people: HouseholdPeople) -> None:
-        self._named = frozenset(named)
-        self._people = people
-
-    def __contains__(self, person_id: object) -> bool:
-        return person_id in self._named or person_id in self._people.approvers
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._named | self._people.approvers)
-
-    def __len__(self) -> int:
-        return len(self._named | self._people.approvers)
-
-
-@asynccontextmanager
-async def watched(people: StoredPeople, household: HouseholdPeople, loops: Loops) -> AsyncIterator[None]:
-    await household.known()
-    people.tell(household.known)
-    async with loops.running("people", household.look):
-        yield
-
-
-# What the settings want of approvals, and what an answer to the question about one decides.
-
-
-def approval_policy(settings: Settings) -> ApprovalPolicy:
-    chosen = settings.approvals
-    return ApprovalPolicy(
-        expiry_hours=chosen.expiry_hours,
-        risk=RiskPolicy(default=chosen.risk, by_channel=chosen.risk_by_channel),
-        replies_pass=chosen.replies == "heard",
-        most_pending_per_origin=chosen.max_pending_per_origin,
-        sweep_seconds=chosen.sweep_seconds,
-        phone=None if chosen.phone == "none" else Risk(chosen.phone),
-    )
-
-
-def approval_ride(settings: Settings, store: Store) -> ApprovalRide:
-    approvers = Approvers(settings.approvals.approvers, store.household)
-    return ApprovalRide(record=store.approvals, rule=ruling_by(approvers))
-
-
-# Where attached files lie, who may hand in which, and what acceptance asks about them.
-
-
-def open_files(settings: Settings) -> FolderFiles:
-    """Nothing is made before it is used."""
-    return FolderFiles(_folder(settings, Path(settings.messages.files)))
-
-
-def file_taking(settings: Settings, store: Store, roster: Iterable[ButlerConfig], clock: Clock) -> FileTaking:
-    return FileTaking(
-        store=store.files,
-        record=StoredUploads(store.database),
-        clock=clock,
-        mint=store.ids.mint,
-        arrived_life_us=settings.retention.question_days * DAY_US,
-        most_bytes_a_day=settings.messages.file_megabytes_per_day * 1_000_000,
-        outbox=_folders(settings, settings.messages.outbox),
-        outboxes={config.name: _folders(settings, config.butler.messages.outbox) for config in roster},
-    )
-
-
-def carried_files(store: Store, clock: Clock) -> CarriedFiles:
-    return CarriedFiles(record=store.uploads, store=store.files, clock=clock)
-
-
-def _folders(settings: Settings, given: Iterable[Path]) -> tuple[Path, ...]:
-    return tuple(_folder(settings, one) for one in given)
-
-
-def _folder(settings: Settings, given: Path) -> Path:
-    return Path(settings.home / given.expanduser()).absolute()
-
-
-def wishes_mark(settings: Settings) -> FileMark:
-    """Touched when what people wish has changed, or where they live."""
-    return FileMark(settings.home / "attention.changed")
-
-
-# The parts a household has, by name.
-
-
-SWITCHBOARD: Final = "switchboard"
-WORKER: Final = "worker"
-ADAPTERS: Final = tuple(FACES)
-SANDBOX: Final = "sandbox"
-SANDBOX_SMTP: Final = "sandbox_smtp"
-SANDBOX_IMAP: Final = "sandbox_imap"
-
-
-def parts_of(settings: Settings, roster: Iterable[ButlerConfig] | None = None) -> tuple[str, ...]:
-    """Every part this household has; without a roster, the shipped one."""
-    names = [config.name for config in (shipped(settings) if roster is None else roster)]
-    ordered = [MESSENGER, SWITCHBOARD, *(name for name in names if name not in (MESSENGER, SWITCHBOARD))]
-    return (*([SANDBOX] if settings.in_sandbox else []), *ordered, "api", *ADAPTERS)
-
-
-def fixed_ports(settings: Settings, roster: Iterable[ButlerConfig]) -> dict[str, int]:
-    """Where each part that has a port is to be found; 0 is any free one."""
-    ports = settings.ports
-    butlers = {config.name: port_for(settings, config) for config in roster}
-    return butlers | {name: getattr(ports, name) for name in ("api", *ADAPTERS)}
-
-
-def sandbox_ports(settings: Settings) -> dict[str, int]:
-    ports = settings.ports
-    return {SANDBOX: ports.sandbox, SANDBOX_SMTP: ports.sandbox_smtp, SANDBOX_IMAP: ports.sandbox_imap}
-
-
-def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:
-    return load_roster(settings.model_copy(update={"roster": None}), {})
-
-
-# Open the database the settings name, ready to use.
-
-
 Listening = Callable[
     [Callable[[], None], Callable[[list[DeliveryId] | None], Awaitable[None]], Loops],
     AbstractAsyncContextManager[None],
@@ -344,6 +224,17 @@ def _postgres(settings: Settings) -> Store:
     )
 
 
+# What a command on this machine did, written down as the door that did it.
+
+
+async def note_command(settings: Settings, new: NewAudit) -> None:
+    """Nothing where there is no household yet; the act is done, whatever becomes of its note."""
+    with suppress(PostroomError):
+        async with existing_store(settings) as store:
+            if store is not None:
+                await store.audit.add(new, SystemClock().now_us())
+
+
 # Machines that share a database go by its clock.
 
 
@@ -377,12 +268,121 @@ async def keeping_time(settings: Settings, database: Database, clock: SharedCloc
         yield
 
 
-# What a command on this machine did, written down as the door that did it.
+# Who decides, and who is known.
 
 
-async def note_command(settings: Settings, new: NewAudit) -> None:
-    """Nothing where there is no household yet; the act is done, whatever becomes of its note."""
-    with suppress(PostroomError):
-        async with existing_store(settings) as store:
-            if store is not None:
-                await store.audit.add(new, SystemClock().now_us())
+class Approvers(Collection[str]):
+    """Those the settings name, and those who have the role."""
+
+    def __init__(self, named: Collection[str], people: HouseholdPeople) -> None:
+        self._named = frozenset(named)
+        self._people = people
+
+    def __contains__(self, person_id: object) -> bool:
+        return person_id in self._named or person_id in self._people.approvers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named | self._people.approvers)
+
+    def __len__(self) -> int:
+        return len(self._named | self._people.approvers)
+
+
+@asynccontextmanager
+async def watched(people: StoredPeople, household: HouseholdPeople, loops: Loops) -> AsyncIterator[None]:
+    await household.known()
+    people.tell(household.known)
+    async with loops.running("people", household.look):
+        yield
+
+
+# What the settings want of approvals, and what an answer to the question about one decides.
+
+
+def approval_policy(settings: Settings) -> ApprovalPolicy:
+    chosen = settings.approvals
+    return ApprovalPolicy(
+        expiry_hours=chosen.expiry_hours,
+        risk=RiskPolicy(default=chosen.risk, by_channel=chosen.risk_by_channel),
+        replies_pass=chosen.replies == "heard",
+        most_pending_per_origin=chosen.max_pending_per_origin,
+        sweep_seconds=chosen.sweep_seconds,
+        phone=None if chosen.phone == "none" else Risk(chosen.phone),
+    )
+
+
+def approval_ride(settings: Settings, store: Store) -> ApprovalRide:
+    approvers = Approvers(settings.approvals.approvers, store.household)
+    return ApprovalRide(record=store.approvals, rule=ruling_by(approvers))
+
+
+# Where attached files lie, who may hand in which, and what acceptance asks about them.
+
+
+def open_files(settings: Settings) -> FolderFiles:
+    """Nothing is made before it is used."""
+    return FolderFiles(_folder(settings, Path(settings.messages.files)))
+
+
+def file_taking(settings: Settings, store: Store, roster: Iterable[ButlerConfig], clock: Clock) -> FileTaking:
+    return FileTaking(
+        store=store.files,
+        record=StoredUploads(store.database),
+        clock=clock,
+        mint=store.ids.mint,
+        arrived_life_us=settings.retention.question_days * DAY_US,
+        most_bytes_a_day=settings.messages.file_megabytes_per_day * 1_000_000,
+        outbox=_folders(settings, settings.messages.outbox),
+        outboxes={config.name: _folders(settings, config.butler.messages.outbox) for config in roster},
+    )
+
+
+def carried_files(store: Store, clock: Clock) -> CarriedFiles:
+    return CarriedFiles(record=store.uploads, store=store.files, clock=clock)
+
+
+def _folders(settings: Settings, given: Iterable[Path]) -> tuple[Path, ...]:
+    return tuple(_folder(settings, one) for one in given)
+
+
+def _folder(settings: Settings, given: Path) -> Path:
+    return Path(settings.home / given.expanduser()).absolute()
+
+
+def wishes_mark(settings: Settings) -> FileMark:
+    """Touched when what people wish has changed, or where they live."""
+    return FileMark(settings.home / "attention.changed")
+
+
+# The parts a household has, by name.
+
+
+SWITCHBOARD: Final = "switchboard"
+WORKER: Final = "worker"
+ADAPTERS: Final = tuple(FACES)
+SANDBOX: Final = "sandbox"
+SANDBOX_SMTP: Final = "sandbox_smtp"
+SANDBOX_IMAP: Final = "sandbox_imap"
+
+
+def parts_of(settings: Settings, roster: Iterable[ButlerConfig] | None = None) -> tuple[str, ...]:
+    """Every part this household has; without a roster, the shipped one."""
+    names = [config.name for config in (shipped(settings) if roster is None else roster)]
+    ordered = [MESSENGER, SWITCHBOARD, *(name for name in names if name not in (MESSENGER, SWITCHBOARD))]
+    return (*([SANDBOX] if settings.in_sandbox else []), *ordered, "api", *ADAPTERS)
+
+
+def fixed_ports(settings: Settings, roster: Iterable[ButlerConfig]) -> dict[str, int]:
+    """Where each part that has a port is to be found; 0 is any free one."""
+    ports = settings.ports
+    butlers = {config.name: port_for(settings, config) for config in roster}
+    return butlers | {name: getattr(ports, name) for name in ("api", *ADAPTERS)}
+
+
+def sandbox_ports(settings: Settings) -> dict[str, int]:
+    ports = settings.ports
+    return {SANDBOX: ports.sandbox, SANDBOX_SMTP: ports.sandbox_smtp, SANDBOX_IMAP: ports.sandbox_imap}
+
+
+def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:
+    return load_roster(settings.model_copy(update={"roster": None}), {})
