@@ -74,9 +74,9 @@ def fill(connection: Connection, first: int, last: int, size: int, now_ms: int) 
     numbers = f"generate_series({first}, {last}) AS numbers (n)" if postgres else f"({counting} SELECT n FROM c)"
     flag, at = "false" if postgres else "0", f"{moment} * 1000"
     connection.exec_driver_sql(
-        f"INSERT INTO {schema}delivery_requests ({', '.join(values)}, attempts, calls, parts_done, sending, "
+        f"INSERT INTO {schema}delivery_requests ({', '.join(values)}, attempts, calls, parts_done, turn, sending, "
         f"possible_duplicate, not_before, updated_at, terminal_at) "
-        f"SELECT {', '.join(values.values())}, 1, 1, 1, {flag}, {flag}, {at}, {at}, {at} "
+        f"SELECT {', '.join(values.values())}, 1, 1, 1, 0, {flag}, {flag}, {at}, {at}, {at} "
         f"FROM {numbers}"
     )
 

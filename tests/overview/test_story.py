@@ -114,7 +114,7 @@ async def test_a_million_others_are_not_read_to_count_those_ahead(tmp_path: Path
         with query_plans(database) as steps:
             await around(database, request_row())
 
-    assert any("ix_delivery_requests_order (order_key=? AND id<?)" in step for step in steps), steps
+    assert any("ix_delivery_requests_order (order_key=? AND origin_butler=? AND id<?)" in step for step in steps), steps
 
 
 # -- Ids that begin alike are found in both databases, wherever they are kept --

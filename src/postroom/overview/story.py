@@ -88,9 +88,9 @@ def _closed(connection: Connection, delivery_id: str) -> str | None:
 def _ahead(connection: Connection, delivery_id: str) -> int:
     """Messages to one address leave one by one, and those of one sender in the order of their ids."""
     mine = select(_requests.order_key, _requests.origin_butler).where(_requests.id == delivery_id).subquery()
-    first = or_(_requests.origin_butler == mine.c.origin_butler, _requests.status == "in_progress")
-    here = select(mine.c.order_key).scalar_subquery()
-    asked = select(func.count()).where(_requests.order_key == here, _requests.id < delivery_id, _OPEN, first)
+    here, sender = (select(one).scalar_subquery() for one in mine.c)
+    same = (_requests.order_key == here, _requests.origin_butler == sender)
+    asked = select(func.count()).where(*same, _requests.id < delivery_id, _OPEN)
     return int(connection.execute(asked).scalar_one())
 
 

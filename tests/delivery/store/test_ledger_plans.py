@@ -1,11 +1,16 @@
-"""PostgreSQL finds a held delivery by its id, however little is in progress and however much has left that index."""
+"""How the hot statements go: along which index, and planned once, however much waits and however little is held."""
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
+
 import asyncpg
 import pytest
+from tests.services.ready_file import ready_file
 
 from postroom.delivery.store import postgres as ledger
+from postroom.delivery.store import sqlite as sqlite_ledger
 from postroom.kernel.database.postgres import PostgresDatabase
 
 _DELIVERED = """
@@ -65,3 +70,14 @@ async def test_a_hot_statement_is_planned_once_for_all_values(postgres_url: str)
 
     assert made is not None
     assert tuple(made) == (0, 7)
+
+
+def test_the_first_of_each_sender_to_an_address_is_found_without_reading_the_others(tmp_path: Path) -> None:
+    """A thousand messages of two senders may wait for one person, and each that leaves asks whose turn it is."""
+    connection = sqlite3.connect(ready_file(tmp_path / "postroom.db"))
+    found = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sqlite_ledger._CLAIM}", [None] * 5)]
+    connection.close()
+
+    own = [step for step in found if step.startswith("SEARCH own")]
+    assert len(own) == 2
+    assert all("ix_delivery_requests_order (order_key=? AND origin_butler=?)" in step for step in own), found

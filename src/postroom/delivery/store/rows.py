@@ -62,18 +62,17 @@ def in_turn(table: str, row: str, now: str) -> str:
     rank = "{0}.parts_done = 0 AND {0}.doubtful_since IS NULL, {0}.priority, {0}.turn, {0}.id"
     begun = "(ahead.parts_done > 0 OR ahead.doubtful_since IS NOT NULL)"
     still_open = "status IN ('pending', 'in_progress')"
+    first = f"""{{0}}.id = (
+        SELECT min(own.id) FROM {table} AS own
+        WHERE own.order_key = {{0}}.order_key AND own.origin_butler = {{0}}.origin_butler AND own.{still_open})"""
     return f"""
-        NOT EXISTS (
+        {first.format(row)}
+        AND NOT EXISTS (
             SELECT 1 FROM {table} AS ahead
-            WHERE ahead.order_key = {row}.order_key AND ahead.{still_open} AND ahead.id <> {row}.id
+            WHERE ahead.order_key = {row}.order_key AND ahead.{still_open}
               AND (ahead.status = 'in_progress'
-                OR (ahead.origin_butler = {row}.origin_butler AND ahead.id < {row}.id)
                 OR (ahead.origin_butler <> {row}.origin_butler AND (ahead.not_before <= {now} OR {begun})
-                    AND ({rank.format("ahead")}) < ({rank.format(row)})
-                    AND NOT EXISTS (
-                        SELECT 1 FROM {table} AS first
-                        WHERE first.order_key = ahead.order_key AND first.{still_open}
-                          AND first.origin_butler = ahead.origin_butler AND first.id < ahead.id))))"""
+                    AND ({rank.format("ahead")}) < ({rank.format(row)}) AND {first.format("ahead")})))"""
 
 
 def settling(row: str, done: str) -> str:

@@ -129,7 +129,7 @@ CREATE INDEX ix_delivery_requests_intents ON {messenger}delivery_requests (addre
 
 CREATE INDEX ix_delivery_requests_lease ON {messenger}delivery_requests (lease_until) WHERE status = 'in_progress';
 
-CREATE INDEX ix_delivery_requests_order ON {messenger}delivery_requests (order_key, id) WHERE status IN ('pending', 'in_progress');
+CREATE INDEX ix_delivery_requests_order ON {messenger}delivery_requests (order_key, origin_butler, id) WHERE status IN ('pending', 'in_progress');
 
 CREATE INDEX ix_delivery_requests_origin_butler_id ON {messenger}delivery_requests (origin_butler, id);
 
