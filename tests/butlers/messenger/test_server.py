@@ -206,7 +206,7 @@ async def test_what_waits_is_shown_to_and_decided_by_those_who_are_named(
 async def test_the_server_lists_exactly_the_tools_that_have_a_rule(settings: Settings) -> None:
     gated = settings.model_copy(update={"approvals": settings.approvals.model_copy(update={"enabled": True})})
     async with opened(gated) as house:
-        listed = (await house.client.list_tools()).tools
+        listed = (await house.client.list_tools(meta=house.meta(OPERATOR))).tools
 
         assert {tool.name for tool in listed} == set(rules(()))
         assert len(READING_TOOL_NAMES) + len(REPAIRING_TOOL_NAMES) == 14
@@ -214,7 +214,7 @@ async def test_the_server_lists_exactly_the_tools_that_have_a_rule(settings: Set
 
 async def test_every_tool_describes_itself_its_arguments_and_its_answer(settings: Settings) -> None:
     async with opened(settings) as house:
-        for tool in (await house.client.list_tools()).tools:
+        for tool in (await house.client.list_tools(meta=house.meta(OPERATOR))).tools:
             assert len(tool.description or "") > 60, tool.name
             assert "  " not in (tool.description or ""), tool.name
             assert tool.output_schema is not None, tool.name

@@ -17,7 +17,6 @@ from mcp_types import (
     CallToolResult,
     GetPromptResult,
     InputRequiredResult,
-    ListToolsResult,
 )
 
 from postroom.kernel.guard.http import Verifier
@@ -100,9 +99,10 @@ class ToolPolicy:
             if not self.allows(principal, name):
                 raise MCPError(code=INVALID_REQUEST, message=f"{principal or 'nobody'} may not call {name[:80]}")
         answer = await call_next(ctx)
-        if isinstance(answer, ListToolsResult):
+        if ctx.method == "tools/list" and isinstance(answer, dict):  # as the wire has it
             principal = caller_of(ctx, self.verifier)
-            answer.tools = [one for one in answer.tools if self.allows(principal, one.name)]
+            shown = [one for one in answer.get("tools", ()) if self.allows(principal, one["name"])]
+            answer = {**answer, "tools": shown}
         return answer
 
     def allows(self, principal: Principal | None, tool: str) -> bool:
