@@ -12,14 +12,13 @@ from tests.approvals.test_approvals import CHANNELS
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
 
-from postroom.approvals.approvals import Approvals
+from postroom.approvals.approvals import Approvals, Decisions
 from postroom.approvals.model import Action, Parking
-from postroom.approvals.page import OwnDecisions
 from postroom.approvals.rules import ApprovalPolicy, RuleRequest, expiration, parse_rule_request
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.channels.capabilities import KINDS
 from postroom.kernel.guard.tools import approver
-from postroom.kernel.values.errors import ValidationError
+from postroom.kernel.values.errors import PostroomError, ValidationError
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.wishes import Risk
 
@@ -27,7 +26,7 @@ ANN, BEN = Principal(Role.USER, "ann"), Principal(Role.USER, "ben")
 
 
 @pytest.fixture
-async def decisions(tmp_path: Path, clock: FakeClock) -> AsyncIterator[OwnDecisions]:
+async def decisions(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Decisions]:
     async with opened_file(tmp_path) as database:
         record = StoredApprovals(database, MINT.mint, expiration)
         approvals = Approvals(
@@ -41,50 +40,55 @@ async def decisions(tmp_path: Path, clock: FakeClock) -> AsyncIterator[OwnDecisi
         )
         parking = Parking(risk=Risk.MEDIUM, expires_at_us=clock.now_us() + HOUR_US, most_pending=10)
         await record.park(new_delivery(), parking, lambda _: [])
-        yield OwnDecisions(approvals=approvals, may_decide=approver(["ann"]))
+        yield Decisions(approvals=approvals, may_decide=approver(["ann"]))
 
 
-async def waiting(decisions: OwnDecisions) -> list[Action]:
+async def waiting(decisions: Decisions) -> list[Action]:
     found = await decisions.page(OPERATOR, status="pending", cursor=None, limit=20)
     return list(found.actions)
 
 
 @pytest.mark.parametrize("who", [BEN, Principal(Role.BUTLER, "messenger"), Principal(Role.PROGRAM, "ci")], ids=str)
-async def test_who_may_not_decide_sees_and_changes_nothing(decisions: OwnDecisions, who: Principal) -> None:
+async def test_who_may_not_decide_sees_and_changes_nothing(decisions: Decisions, who: Principal) -> None:
     [action] = await waiting(decisions)
     name = action.id
-    approval: dict[str, Any] = {"content_hash": action.content_hash, "edits": None, "create_rule": RuleRequest()}
+    approval: dict[str, Any] = {
+        "content_hash": action.content_hash,
+        "edits": None,
+        "create_rule": RuleRequest(),
+        "via": "console",
+    }
 
     for refused in (
         decisions.page(who, status="all", cursor=None, limit=20),
         decisions.show(who, name),
         decisions.approve(who, name, **approval),
-        decisions.reject(who, name, "no"),
+        decisions.reject(who, name, "no", via="console"),
         decisions.rules(who),
         decisions.create_rule(who, parse_rule_request({"constraints": {"recipient": "1"}})),
         decisions.revoke_rule(who, "r"),
     ):
-        with pytest.raises(ValidationError, match="may not call"):
+        with pytest.raises(PostroomError, match="may not call"):
             await refused
 
     assert [one.id for one in await waiting(decisions)] == [name]
     assert await decisions.rules(OPERATOR) == []
 
 
-async def test_a_rejection_needs_a_reason_and_a_second_decision_is_too_late(decisions: OwnDecisions) -> None:
+async def test_a_rejection_needs_a_reason_and_a_second_decision_is_too_late(decisions: Decisions) -> None:
     [action] = await waiting(decisions)
     with pytest.raises(ValidationError) as unsaid:
-        await decisions.reject(ANN, action.id, " ")
+        await decisions.reject(ANN, action.id, " ", via="console")
 
-    await decisions.reject(ANN, action.id, "not today")
+    await decisions.reject(ANN, action.id, "not today", via="console")
     with pytest.raises(ValidationError) as late:
-        await decisions.reject(OPERATOR, action.id, "never")
+        await decisions.reject(OPERATOR, action.id, "never", via="console")
 
     assert unsaid.value.fields[0].field == "reason"
     assert late.value.fields[0].code == "already_decided"
 
 
-async def test_rules_are_made_and_revoked(decisions: OwnDecisions) -> None:
+async def test_rules_are_made_and_revoked(decisions: Decisions) -> None:
     asked = {"constraints": {"recipient": {"type": "exact", "value": "1"}}, "description": "x", "max_uses": 2}
 
     await decisions.create_rule(ANN, parse_rule_request(asked))
@@ -96,11 +100,11 @@ async def test_rules_are_made_and_revoked(decisions: OwnDecisions) -> None:
     assert [one.revoked_by for one in await decisions.rules(OPERATOR)] == [str(ANN)]
 
 
-async def test_the_decision_bears_the_name_of_the_person_who_is_signed_in(decisions: OwnDecisions) -> None:
+async def test_the_decision_bears_the_name_of_the_person_who_is_signed_in(decisions: Decisions) -> None:
     [action] = await waiting(decisions)
 
-    rule = await decisions.approve(
-        ANN, action.id, content_hash=action.content_hash, edits=None, create_rule=RuleRequest()
+    _, rule = await decisions.approve(
+        ANN, action.id, content_hash=action.content_hash, edits=None, create_rule=RuleRequest(), via="console"
     )
 
     shown = await decisions.show(OPERATOR, action.id)
@@ -109,7 +113,7 @@ async def test_the_decision_bears_the_name_of_the_person_who_is_signed_in(decisi
 
 
 @pytest.mark.parametrize("text", ["", "a\x00b", "\ud800", "x" * 65], ids=["empty", "NUL", "surrogate", "long"])
-async def test_an_id_that_no_store_could_look_for_is_refused_by_its_field(decisions: OwnDecisions, text: str) -> None:
+async def test_an_id_that_no_store_could_look_for_is_refused_by_its_field(decisions: Decisions, text: str) -> None:
     with pytest.raises(ValidationError) as caught:
         await decisions.show(OPERATOR, text)
 

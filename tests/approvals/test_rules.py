@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from tests.approvals.parked import HOUR_US, content, pending_action
 from tests.clock import START_US
 
 from postroom.approvals import rules
-from postroom.approvals.card import detail
+from postroom.approvals.acts import whole_action_body
 from postroom.approvals.model import Action, ActionStatus, Constraint, ConstraintKind, Ruling, ShownAction, StandingRule
 from postroom.approvals.rules import (
     RiskPolicy,
@@ -60,11 +61,11 @@ def test_a_label_that_names_another_host_misleads_and_is_a_high_risk(source: str
 def test_who_decides_sees_the_text_how_it_reads_and_where_links_lead() -> None:
     written = content(message="**Hi** [there](https://a.example/x)", format=Format.MARKDOWN)
 
-    shown = detail(ShownAction(action=pending_action(content=written, content_hash=written.hash), events=[]))
+    shown = whole_action_body(ShownAction(action=pending_action(content=written, content_hash=written.hash), events=[]))
 
     assert shown["content"]["message"] == "**Hi** [there](https://a.example/x)"
     assert (shown["format"], shown["rendered"], shown["intact"]) == ("markdown", "Hi there", True)
-    assert shown["links"] == [
+    assert [asdict(one) for one in shown["links"]] == [
         {"label": "there", "target": "https://a.example/x", "host": "a.example", "misleading": False}
     ]
 

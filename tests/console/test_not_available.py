@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from postroom.approvals.page import ApprovalPages, OwnDecisions, RulePages, ShownActions, approvals_section
+from postroom.approvals.approvals import Decisions, ListedActions
+from postroom.approvals.page import ApprovalPages, RulePages, approvals_section
 from postroom.console.visit import Visit
 from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Slice, Tally, Took
 from postroom.delivery.rules.breaker import Circuit, CircuitState
@@ -159,8 +160,8 @@ async def test_health_names_the_processes_that_send_where_it_knows() -> None:
 # -- A source that does not answer is said to be away, and never taken for nothing --
 
 
-class AwayDecisions(OwnDecisions):
-    async def page(self, who: Principal, *, status: str, cursor: str | None, limit: int) -> ShownActions:
+class AwayDecisions(Decisions):
+    async def page(self, who: Principal, *, status: str, cursor: str | None, limit: int) -> ListedActions:
         raise TargetUnavailable("the store cannot be reached")
 
 

@@ -162,6 +162,7 @@ async def door_for_programs(household: Living) -> AsyncIterator[str]:
             clock=SystemClock(),
             channels=KINDS,
             files=file_taking(household.settings, store, (), SystemClock()),
+            approvals=None,
         )
         app = FastAPI()
         for router in door.routers():

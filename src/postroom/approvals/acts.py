@@ -1,208 +1,420 @@
-"""Decide what may be sent: as tools of the messenger, and over HTTP."""
+"""Decide what may be sent: see it as it would leave, agree to it or not, and rules that stand for a decision."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request
-from fastapi.responses import JSONResponse
-from mcp.server.mcpserver import Context, MCPServer
-from mcp_types import ToolAnnotations
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from postroom.approvals.approvals import Approvals
-from postroom.approvals.card import detail, rule_shape, summary
-from postroom.approvals.model import ActionStatus
-from postroom.approvals.rules import parse_rule_request, read_reason, wanted_rule
-from postroom.delivery.routes import http_answer
-from postroom.kernel.guard.http import Verifier, allowing, presented_token
-from postroom.kernel.guard.tools import Rule, caller
-from postroom.kernel.serving.json_door import JsonRoute, Strict, Text, answered, failures
-from postroom.kernel.values.errors import error_answer
-from postroom.kernel.values.principal import Principal
+from postroom.approvals.card import AttachedFile, ShownFile, attached_files, shown_files
+from postroom.approvals.model import Action, ActionStatus, ApprovalEvent, Content, ShownAction, StandingRule
+from postroom.approvals.rules import (
+    LONGEST_DESCRIPTION,
+    LONGEST_REASON,
+    MOST_USES,
+    RuleRequest,
+    ShownLink,
+    links_of,
+    parse_rule_request,
+    rendered,
+    revealed_link,
+    specificity,
+    written,
+)
+from postroom.kernel.acts.declaration import (
+    PEOPLE,
+    READS,
+    Act,
+    Answer,
+    Call,
+    Hints,
+    HttpRoute,
+    Shape,
+    Tool,
+    act,
+    said,
+)
+from postroom.kernel.acts.reading import Moment, Stripped
+from postroom.kernel.text.visible import reveal
+from postroom.kernel.values.errors import PostroomError, Refused, error_answer, failure_document
+from postroom.kernel.values.ids import to_text
 
-# ---- the messenger's tools ----
+if TYPE_CHECKING:
+    from postroom.approvals.approvals import Decisions
 
+    Desk = Call[Decisions]
 
-_READS: Final = ToolAnnotations(read_only_hint=True)
-_DECIDES: Final = ToolAnnotations(destructive_hint=True, idempotent_hint=False)
+_TAG: Final = "approvals"
 _TOOLS: Final = "tools"  # where a decision was taken, as the card says it
-_Asking = Context[Any, Any]
-_ActionIdText = Annotated[Text, Field(min_length=1, max_length=64)]
-_StatusName = Literal["pending", "approved", "rejected", "expired", "all"]
+_DECIDES: Final = Hints(destroys=True)
+_BY_CODE: Final = {"already_decided": 409, "too_late": 409, "unknown_action": 404}
+_ACTION_ID: Final = "As `list_pending_actions` names it."
+
+Id = Annotated[str, Field(min_length=1, max_length=64)]
 
 
-def add_approval_tools(server: MCPServer[Any], approvals: Approvals, verifier: Verifier) -> None:
-    _add_reading(server, approvals)
-    _add_deciding(server, approvals, verifier)
-    _add_rules(server, approvals, verifier)
+# -- Answers --
 
 
-def _add_reading(server: MCPServer[Any], approvals: Approvals) -> None:
-    @answered(error_answer)
-    async def list_pending_actions(
-        status: _StatusName = "pending",
-        limit: Annotated[int, Field(ge=1, le=200)] = 50,
-        cursor: Annotated[Text | None, Field(max_length=64)] = None,
-    ) -> dict[str, Any]:
-        """
-        List messages that wait for a person's approval, newest first; other statuses show what was decided.
-
-        Pass `next_cursor` of one answer as `cursor` to get the page after it.
-        """
-        wanted = None if status == "all" else ActionStatus(status)
-        found = await approvals.page(wanted, before=cursor, limit=limit)
-        more = found[-1].id if len(found) == limit else None
-        return {"status": "ok", "actions": [summary(action) for action in found], "next_cursor": more}
-
-    @answered(error_answer)
-    async def show_pending_action(action_id: _ActionIdText) -> dict[str, Any]:
-        """
-        Show one action: the exact content and recipient, the same with hidden characters made visible,
-        warnings about them, its risk, its content hash, the state of its delivery and its audit trail.
-        """
-        return {"status": "ok", "action": detail(await approvals.show(action_id))}
-
-    server.add_tool(list_pending_actions, annotations=_READS)
-    server.add_tool(show_pending_action, annotations=_READS)
+class SentAs(TypedDict):
+    delivery_id: str
+    status: str
 
 
-def _add_deciding(server: MCPServer[Any], approvals: Approvals, verifier: Verifier) -> None:
-    @answered(error_answer)
-    async def approve_action(
-        context: _Asking,
-        action_id: _ActionIdText,
-        content_hash: Annotated[str | None, Field(max_length=64)] = None,
-        edits: dict[str, Any] | None = None,
-        create_rule: bool | dict[str, Any] = False,
-    ) -> dict[str, Any]:
-        """
-        Approve a parked message; it is sent once.
+class _Line(TypedDict):
+    action_id: str
+    status: str
+    risk_tier: str
+    origin_butler: str
+    request_id: str
+    channel: str
+    intent: str
+    recipient: str
+    preview: str
+    content_hash: str
+    requested_at: str
+    expires_at: str
+    delivery: SentAs
 
-        Give the `content_hash` you were shown: if what would be sent is anything else, nothing is sent.
-        `edits` changes `message`, `subject`, `emoji` or `recipient` first. `create_rule` lets the same butler
-        write to the same person on the same channel from now on; as an object it takes `constraints`,
-        `description`, `expires_at` and `max_uses`. An approval after the expiry is too late and says so.
-        """
-        action, rule = await approvals.approve(
-            _who(context, verifier),
-            action_id,
-            seen_hash=content_hash,
-            edits=edits,
-            create_rule=wanted_rule(create_rule),
+
+class _Decided(_Line, total=False):
+    """What a pending action has not."""
+
+    decided_by: str | None
+    decided_at: str | None
+    reason: str | None
+    rule_id: str | None
+    edited: bool
+
+
+class ActionBody(_Decided):
+    attachments: list[AttachedFile]
+
+
+class HiddenCharacter(TypedDict):
+    field: str
+    kind: str
+    character: str
+    position: int
+
+
+class _Written(TypedDict, total=False):
+    """Of Markdown also what the person reads and where each link really leads."""
+
+    format: str
+    rendered: str
+    links: list[ShownLink]
+
+
+class WholeActionBody(_Decided, _Written):
+    """
+    `content` is what would be sent, to the byte; `visible` is the same with nothing hidden.
+
+    Each of `attachments` has the beginning of its `preview`; a picture is shown in the console.
+    """
+
+    attachments: list[ShownFile]
+    content: dict[str, str | None]
+    visible: dict[str, str | None]
+    warnings: list[HiddenCharacter]
+    intact: bool
+    events: list[dict[str, Any]]
+
+
+class RuleBody(Shape):
+    rule_id: str
+    active: bool
+    constraints: dict[str, dict[str, str]]
+    specificity: int
+    description: str
+    created_by: str
+    created_at: str
+    created_from: str | None
+    expires_at: str | None
+    max_uses: int | None
+    use_count: int
+    revoked_by: str | None
+    revoked_at: str | None
+
+
+class ActionsAnswer(Shape):
+    status: str = "ok"
+    actions: list[ActionBody]
+    next_cursor: str | None
+
+
+class ActionAnswer(Shape):
+    status: str = "ok"
+    action: WholeActionBody
+
+
+class DecisionAnswer(Shape):
+    status: str = "ok"
+    decision: str
+    action: ActionBody
+
+
+class ApprovedAnswer(TypedDict, total=False):
+    """`rule` where one was made with it."""
+
+    status: str
+    decision: str
+    action: ActionBody
+    rule: RuleBody
+
+
+class RuleAnswer(Shape):
+    status: str = "ok"
+    rule: RuleBody
+
+
+class RulesAnswer(Shape):
+    status: str = "ok"
+    rules: list[RuleBody]
+
+
+def action_body(action: Action) -> ActionBody:
+    """One line of a list: enough to know what it is, not enough to agree to it."""
+    return {**_line(action), "attachments": attached_files(action.content)}
+
+
+def whole_action_body(shown: ShownAction) -> WholeActionBody:
+    content = shown.action.content
+    return {
+        **_line(shown.action),
+        **_written(content),
+        "attachments": shown_files(shown),
+        "content": content.shown,
+        "visible": {name: reveal(text) if text else text for name, text in content.shown.items()},
+        "warnings": hidden_characters(content),
+        "intact": shown.action.intact,
+        "events": [_event(one) for one in shown.events],
+    }
+
+
+def _line(action: Action) -> _Decided:
+    line: _Decided = {
+        "action_id": action.id,
+        "status": str(action.status),
+        "risk_tier": str(action.risk),
+        "origin_butler": action.origin_butler,
+        "request_id": action.request_id,
+        "channel": action.content.channel,
+        "intent": str(action.content.intent),
+        "recipient": reveal(action.content.address),
+        "preview": reveal(action.content.preview),
+        "content_hash": action.content_hash,
+        "requested_at": to_text(action.requested_at_us),
+        "expires_at": to_text(action.expires_at_us),
+        "delivery": {"delivery_id": action.id, "status": str(action.delivery_status)},
+    }
+    if action.status is not ActionStatus.PENDING:
+        line |= {
+            "decided_by": action.decided_by,
+            "decided_at": _moment(action.decided_at_us),
+            "reason": action.reason,
+            "rule_id": action.rule_id,
+            "edited": action.edited,
+        }
+    return line
+
+
+def _written(content: Content) -> _Written:
+    if (rich := rendered(content)) is None:
+        return {"format": str(content.format)}
+    links = [revealed_link(one) for one in links_of(content)]
+    return {"format": str(content.format), "rendered": reveal(rich.text), "links": links}
+
+
+def hidden_characters(content: Content) -> list[HiddenCharacter]:
+    return [
+        {"field": name, "kind": str(found.kind), "character": found.name, "position": found.position}
+        for name, found in content.warnings
+    ]
+
+
+def _event(event: ApprovalEvent) -> dict[str, Any]:
+    return {
+        "type": str(event.type),
+        "actor": event.actor,
+        "at": to_text(event.at_us),
+        "reason": event.reason,
+        "rule_id": event.rule_id,
+        **event.metadata,
+    }
+
+
+def rule_body(rule: StandingRule, now_us: int) -> RuleBody:
+    return RuleBody(
+        rule_id=rule.id,
+        active=rule.active(now_us),
+        constraints=written(rule.constraints),
+        specificity=specificity(rule),
+        description=rule.description,
+        created_by=rule.created_by,
+        created_at=to_text(rule.created_at_us),
+        created_from=rule.created_from,
+        expires_at=_moment(rule.expires_at_us),
+        max_uses=rule.max_uses,
+        use_count=rule.use_count,
+        revoked_by=rule.revoked_by,
+        revoked_at=_moment(rule.revoked_at_us),
+    )
+
+
+def _moment(us: int | None) -> str | None:
+    return to_text(us) if us is not None else None
+
+
+# -- What waits, and the decision about it --
+
+
+class _Deciding(Act[Answer]):
+    """A decision is refused as the messenger's tools refuse; what never came so far, as every route does."""
+
+    @classmethod
+    def refused(cls, error: PostroomError) -> Mapping[str, Any]:
+        return error_answer(error)
+
+    @classmethod
+    def refused_over_http(cls, error: PostroomError) -> tuple[int, Mapping[str, Any]]:
+        if isinstance(error, Refused):
+            return error.wire.status, failure_document(error)
+        precise = (_BY_CODE.get(one.code) for one in error.fields)
+        status = next((one for one in precise if one), 400 if error.wire.status == 422 else error.wire.status)
+        return status, cls.refused(error)
+
+
+@act(
+    by=PEOPLE,
+    tool=Tool("list_pending_actions", READS),
+    route=HttpRoute("GET /v1/approvals", _TAG, operation="listApprovals"),
+)
+class ListPendingActions(_Deciding[ActionsAnswer]):
+    """What waits for a person's approval, newest first; other statuses show what was decided"""
+
+    status: Literal["pending", "approved", "rejected", "expired", "all"] = said("What became of it.", "pending")
+    limit: Annotated[int, Field(ge=1, le=200)] = said("How many.", 50)
+    cursor: Id | None = said("`next_cursor` of the page before.")
+
+    async def do(self, call: Desk) -> ActionsAnswer:
+        found = await call.work.page(call.caller, status=self.status, cursor=self.cursor, limit=self.limit)
+        return ActionsAnswer(actions=[action_body(one) for one in found.actions], next_cursor=found.next_cursor)
+
+
+@act(
+    by=PEOPLE,
+    tool=Tool("show_pending_action", READS),
+    route=HttpRoute("GET /v1/approvals/{action_id}", _TAG, operation="showApproval"),
+)
+class ShowPendingAction(_Deciding[ActionAnswer]):
+    """Exactly what would be sent, with hidden characters made visible and warnings, its hash and its audit trail"""
+
+    action_id: Id = said(_ACTION_ID, ...)
+
+    async def do(self, call: Desk) -> ActionAnswer:
+        return ActionAnswer(action=whole_action_body(await call.work.show(call.caller, self.action_id)))
+
+
+@act(
+    by=PEOPLE,
+    tool=Tool("approve_action", _DECIDES),
+    route=HttpRoute("POST /v1/approvals/{action_id}/approve", _TAG),
+)
+class ApproveAction(_Deciding[ApprovedAnswer]):
+    """Send it, once. Name the `content_hash` you were shown: if what would be sent is anything else, nothing is sent"""
+
+    action_id: Id = said(_ACTION_ID, ...)
+    content_hash: Annotated[str, Field(max_length=64)] | None = said("Of what you were shown.")
+    edits: dict[str, Any] | None = said("Changes message, subject, emoji or recipient first.")
+    create_rule: bool | dict[str, Any] = said(
+        "Let this butler write to this person on this channel from now on; as an object with constraints, description,"
+        " expires_at, max_uses.",
+        False,
+    )
+
+    async def do(self, call: Desk) -> ApprovedAnswer:
+        action, rule = await call.work.approve(
+            call.caller,
+            self.action_id,
+            content_hash=self.content_hash,
+            edits=self.edits,
+            create_rule=self._rule(),
             via=_TOOLS,
         )
-        made = {"rule": rule_shape(rule, approvals.clock.now_us())} if rule else {}
-        return {"status": "ok", "decision": "approved", "action": summary(action)} | made
+        answer: ApprovedAnswer = {"status": "ok", "decision": "approved", "action": action_body(action)}
+        return answer if rule is None else {**answer, "rule": rule_body(rule, call.work.now_us)}
 
-    @answered(error_answer)
-    async def reject_action(context: _Asking, action_id: _ActionIdText, reason: str) -> dict[str, Any]:
-        """Reject a parked message; it is never sent, and its sender sees the reason (`notify_status`)."""
-        action = await approvals.reject(_who(context, verifier), action_id, read_reason(reason), via=_TOOLS)
-        return {"status": "ok", "decision": "rejected", "action": summary(action)}
-
-    server.add_tool(approve_action, annotations=_DECIDES)
-    server.add_tool(reject_action, annotations=_DECIDES)
+    def _rule(self) -> RuleRequest | None:
+        """None, the one that suggests itself, or one with bounds of its own."""
+        if isinstance(self.create_rule, bool):
+            return RuleRequest() if self.create_rule else None
+        return parse_rule_request(self.create_rule)
 
 
-def _add_rules(server: MCPServer[Any], approvals: Approvals, verifier: Verifier) -> None:
-    @answered(error_answer)
-    async def list_approval_rules() -> dict[str, Any]:
-        """List the standing rules, newest first, with how often each was used and whether it still counts."""
-        now_us = approvals.clock.now_us()
-        return {"status": "ok", "rules": [rule_shape(rule, now_us) for rule in await approvals.rules()]}
+@act(
+    by=PEOPLE,
+    tool=Tool("reject_action", _DECIDES),
+    route=HttpRoute("POST /v1/approvals/{action_id}/reject", _TAG),
+)
+class RejectAction(_Deciding[DecisionAnswer]):
+    """Never send it; its sender sees the reason when it asks (notify_status)"""
 
-    @answered(error_answer)
-    async def create_approval_rule(
-        context: _Asking,
-        constraints: dict[str, Any],
-        description: str = "",
-        expires_at: str | None = None,
-        max_uses: int | None = None,
-    ) -> dict[str, Any]:
-        """
-        Let messages pass without asking when they fit.
+    action_id: Id = said(_ACTION_ID, ...)
+    reason: Annotated[Stripped, Field(max_length=LONGEST_REASON)] = said("Shown to its sender.", ...)
 
-        `constraints` maps `channel`, `recipient`, `origin_butler`, `intent`, `thread`, `subject`, `message` or
-        `emoji` to `{"type": "exact", "value": …}`, `{"type": "pattern", "value": "*@example.com"}` or
-        `{"type": "any"}`; all of them must hold. A rule for a high or critical risk needs at least one exact or
-        pattern constraint and a bound: `expires_at` (RFC 3339) or `max_uses`.
-        """
-        asked = {"constraints": constraints, "description": description, "expires_at": expires_at}
-        request = parse_rule_request(asked | {"max_uses": max_uses})
-        rule = await approvals.create_rule(_who(context, verifier), request)
-        return {"status": "ok", "rule": rule_shape(rule, approvals.clock.now_us())}
-
-    @answered(error_answer)
-    async def revoke_approval_rule(context: _Asking, rule_id: _ActionIdText) -> dict[str, Any]:
-        """End a standing rule now; what it already let pass stays sent."""
-        rule = await approvals.revoke_rule(_who(context, verifier), rule_id)
-        return {"status": "ok", "rule": rule_shape(rule, approvals.clock.now_us())}
-
-    server.add_tool(list_approval_rules, annotations=_READS)
-    server.add_tool(create_approval_rule, annotations=_DECIDES)
-    server.add_tool(revoke_approval_rule, annotations=_DECIDES)
+    async def do(self, call: Desk) -> DecisionAnswer:
+        action = await call.work.reject(call.caller, self.action_id, self.reason, via=_TOOLS)
+        return DecisionAnswer(decision="rejected", action=action_body(action))
 
 
-def _who(context: _Asking, verifier: Verifier) -> Principal:
-    return caller(context, verifier)
+# -- Standing rules --
 
 
-# ---- over HTTP: the same tools, under their caller's own token ----
+@act(by=PEOPLE, tool=Tool("list_approval_rules", READS))
+class ListApprovalRules(_Deciding[RulesAnswer]):
+    """The standing rules, newest first, with how often each was used and whether it still counts"""
+
+    async def do(self, call: Desk) -> RulesAnswer:
+        return RulesAnswer(rules=[rule_body(one, call.work.now_us) for one in await call.work.rules(call.caller)])
 
 
-_Call = Callable[[str, Mapping[str, Any], str], Awaitable[dict[str, Any]]]  # a tool, its arguments, the caller's token
-_ANSWER: Final = {"content": {"application/json": {"schema": {"type": "object"}}}}
-_TOLD: Final = {
-    200: "As the messenger's tool answers",
-    400: "Something about the request is wrong",
-    404: "No such action, or approvals are off",
-    409: "Decided already, or expired",
-}
-_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
-    **failures(401, 403, 422, 503),
-    **{status: {"description": told, **_ANSWER} for status, told in _TOLD.items()},
-}
-_Action = Annotated[str, Path(max_length=64)]
-_Status = Literal["pending", "approved", "rejected", "expired", "all"]
-_Limit = Annotated[int, Query(ge=1, le=200)]
-_Cursor = Annotated[str | None, Query(max_length=64)]
+@act(by=PEOPLE, tool=Tool("create_approval_rule", _DECIDES))
+class CreateApprovalRule(_Deciding[RuleAnswer]):
+    """Let messages pass without asking when all constraints hold; a high risk needs one, and an end or a number"""
+
+    constraints: dict[str, Any] = said(
+        "By channel, recipient, origin_butler, intent, thread, subject, message or emoji:"
+        ' {"type": "exact" | "pattern" | "any", "value": …}.',
+        ...,
+    )
+    description: Annotated[str, Field(max_length=LONGEST_DESCRIPTION)] | None = said("What it is for.")
+    expires_at: Moment | None = said("RFC 3339 with an offset.")
+    max_uses: Annotated[int, Field(ge=1, le=MOST_USES)] | None = said("How many messages it lets pass.")
+
+    async def do(self, call: Desk) -> RuleAnswer:
+        rule = await call.work.create_rule(call.caller, parse_rule_request(self.model_dump(exclude_none=True)))
+        return RuleAnswer(rule=rule_body(rule, call.work.now_us))
 
 
-class ApproveRequest(Strict):
-    content_hash: Annotated[str, Field(max_length=64)] | None = None
-    edits: dict[str, Any] | None = None
-    create_rule: bool | dict[str, Any] = False
+@act(by=PEOPLE, tool=Tool("revoke_approval_rule", _DECIDES))
+class RevokeApprovalRule(_Deciding[RuleAnswer]):
+    """End a standing rule now; what it already let pass stays sent"""
+
+    rule_id: Id = said("As `list_approval_rules` names it.", ...)
+
+    async def do(self, call: Desk) -> RuleAnswer:
+        return RuleAnswer(rule=rule_body(await call.work.revoke_rule(call.caller, self.rule_id), call.work.now_us))
 
 
-class RejectRequest(Strict):
-    reason: Annotated[Text, Field(min_length=1, max_length=500)]
-
-
-def approval_router(call: _Call, may_decide: Rule) -> APIRouter:
-    only = [Depends(allowing(may_decide))]
-    router = APIRouter(route_class=JsonRoute, tags=["approvals"], responses=_RESPONSES, dependencies=only)
-
-    async def answer(request: Request, tool: str, arguments: Mapping[str, Any]) -> JSONResponse:
-        return http_answer(await call(tool, arguments, presented_token(request.headers) or ""))
-
-    @router.get("/v1/approvals", operation_id="listApprovals", summary="What waits for a decision, newest first")
-    async def listed(
-        request: Request, status: _Status = "pending", limit: _Limit = 50, cursor: _Cursor = None
-    ) -> JSONResponse:
-        return await answer(request, "list_pending_actions", {"status": status, "limit": limit, "cursor": cursor})
-
-    @router.get("/v1/approvals/{action_id}", operation_id="showApproval", summary="Exactly what would be sent")
-    async def show(request: Request, action_id: _Action) -> JSONResponse:
-        return await answer(request, "show_pending_action", {"action_id": action_id})
-
-    @router.post("/v1/approvals/{action_id}/approve", operation_id="approveAction", summary="Send it, once")
-    async def approve(request: Request, action_id: _Action, body: ApproveRequest) -> JSONResponse:
-        return await answer(request, "approve_action", {"action_id": action_id, **body.model_dump()})
-
-    @router.post("/v1/approvals/{action_id}/reject", operation_id="rejectAction", summary="Never send it")
-    async def reject(request: Request, action_id: _Action, body: RejectRequest) -> JSONResponse:
-        return await answer(request, "reject_action", {"action_id": action_id, "reason": body.reason})
-
-    return router
+ACTS: Final = (
+    ListPendingActions,
+    ShowPendingAction,
+    ApproveAction,
+    RejectAction,
+    ListApprovalRules,
+    CreateApprovalRule,
+    RevokeApprovalRule,
+)

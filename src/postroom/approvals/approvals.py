@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from postroom.approvals import rules
 from postroom.approvals import rules as ruling
@@ -29,15 +30,18 @@ from postroom.approvals.rules import (
     arguments_of,
     edited,
     previews,
+    read_reason,
     risk_of,
     standing,
 )
 from postroom.approvals.store.approvals import HeardThreads, StoredApprovals
 from postroom.approvals.store.steps import StandingTerms
 from postroom.delivery.model import Inserted, NewDelivery
+from postroom.delivery.rules.policy import span
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
-from postroom.kernel.values.errors import FieldError, ValidationError
+from postroom.kernel.values.errors import Code, FieldError, Refused, ValidationError
+from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import Principal
 from postroom.message.attachment import FileContents
@@ -48,8 +52,10 @@ from postroom.people.model import CONFIRMATION_ORIGIN
 from postroom.people.people import HouseholdTrust
 from postroom.people.signing_in.rules import SIGN_IN_ORIGIN
 from postroom.questions.rules.cards import ORIGIN as QUESTIONS_ORIGIN
+from postroom.settings.roster import MESSENGER
 
 _INBOX_ORIGIN: Final = "inbox"
+_LONGEST_ID: Final = 64
 _Asked = Callable[[str, str], Awaitable[bool]]  # of a channel and an address
 
 
@@ -262,6 +268,93 @@ class Approvals:
             raise _refusal(refusal)
         self.decided()
         return found
+
+
+# ---- what the doors call ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedActions:
+    actions: Sequence[Action]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decisions:
+    """Under the rule of who may decide, and in a trace as if the messenger's tool had been called."""
+
+    approvals: Approvals
+    may_decide: Callable[[Principal], bool]
+    is_on: bool = True
+
+    @property
+    def now_us(self) -> int:
+        return self.approvals.clock.now_us()
+
+    async def page(self, who: Principal, *, status: str, cursor: str | None, limit: int) -> ListedActions:
+        with self._acting(who, "list_pending_actions"):
+            wanted = None if status == "all" else ActionStatus(status)
+            before = None if cursor is None else _id("cursor", cursor)
+            found = await self.approvals.page(wanted, before=before, limit=limit)
+            return ListedActions(actions=found, next_cursor=found[-1].id if len(found) == limit else None)
+
+    async def show(self, who: Principal, action_id: str) -> ShownAction:
+        with self._acting(who, "show_pending_action"):
+            return await self.approvals.show(_id("action_id", action_id))
+
+    async def approve(
+        self,
+        who: Principal,
+        action_id: str,
+        *,
+        content_hash: str | None,
+        edits: Mapping[str, Any] | None,
+        create_rule: RuleRequest | None,
+        via: str,
+    ) -> tuple[Action, StandingRule | None]:
+        with self._acting(who, "approve_action"):
+            return await self.approvals.approve(
+                who,
+                _id("action_id", action_id),
+                seen_hash=content_hash,
+                edits=edits,
+                create_rule=create_rule,
+                via=via,
+            )
+
+    async def reject(self, who: Principal, action_id: str, reason: str, *, via: str) -> Action:
+        with self._acting(who, "reject_action"):
+            said = read_reason(reason)
+            return await self.approvals.reject(who, _id("action_id", action_id), said, via=via)
+
+    async def rules(self, who: Principal) -> Sequence[StandingRule]:
+        with self._acting(who, "list_approval_rules"):
+            return await self.approvals.rules()
+
+    async def create_rule(self, who: Principal, asked: RuleRequest) -> StandingRule:
+        with self._acting(who, "create_approval_rule"):
+            return await self.approvals.create_rule(who, asked)
+
+    async def revoke_rule(self, who: Principal, rule_id: str) -> StandingRule:
+        with self._acting(who, "revoke_approval_rule"):
+            return await self.approvals.revoke_rule(who, _id("rule_id", rule_id))
+
+    @contextmanager
+    def _acting(self, who: Principal, tool: str) -> Iterator[None]:
+        if not self.may_decide(who):
+            raise Refused(Code.POLICY_DENIED, f"{who} may not call {tool}")
+        if not self.is_on:
+            raise Refused(Code.NOT_FOUND, "approvals are off ([approvals] enabled = true turns them on)")
+        with span(f"tools/call {tool}", {"postroom.part": MESSENGER}):
+            yield
+
+
+def _id(name: str, text: str) -> str:
+    """Raises ValidationError for what no store could look for."""
+    fields = Fields({name: text})
+    checked = fields.text(name, maximum=_LONGEST_ID)
+    fields.finish()
+    return checked
 
 
 def _person(caller: Principal) -> str:

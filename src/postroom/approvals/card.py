@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from postroom.approvals import rules
 from postroom.approvals.model import (
     CONSOLE,
     Action,
-    ActionStatus,
-    ApprovalEvent,
     Bound,
     Content,
     Ruling,
     ShownAction,
-    StandingRule,
     bound_of,
     subject_of,
 )
-from postroom.approvals.rules import ApprovalPolicy, links_of, rendered, specificity, written
+from postroom.approvals.rules import ApprovalPolicy, links_of, rendered
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.delivery.files.kinds import is_dangerous
 from postroom.kernel.running.clock import Clock
@@ -29,7 +26,7 @@ from postroom.kernel.running.loop import Signal
 from postroom.kernel.text.rich import readable
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import FieldError
-from postroom.kernel.values.ids import SECOND_US, seconds, to_text
+from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from postroom.message.attachment import Attachment, size_words
 from postroom.message.outgoing import ASKER
@@ -186,52 +183,7 @@ def _refused(error: str, code: str) -> Ruling:
     return Ruling(refusal=FieldError("action_id", error, code))
 
 
-# ---- actions, rules and audit events as they are shown ----
-
-
-def summary(action: Action) -> dict[str, Any]:
-    """One line of a list: enough to know what it is, not enough to agree to it."""
-    shown = {
-        "action_id": action.id,
-        "status": str(action.status),
-        "risk_tier": str(action.risk),
-        "origin_butler": action.origin_butler,
-        "request_id": action.request_id,
-        "channel": action.content.channel,
-        "intent": str(action.content.intent),
-        "recipient": reveal(action.content.address),
-        "preview": reveal(action.content.preview),
-        "attachments": [_without_preview(one) for one in action.content.attachments],
-        "content_hash": action.content_hash,
-        "requested_at": to_text(action.requested_at_us),
-        "expires_at": to_text(action.expires_at_us),
-        "delivery": {"delivery_id": action.id, "status": str(action.delivery_status)},
-    }
-    if action.status is not ActionStatus.PENDING:
-        shown |= _decision(action)
-    return shown
-
-
-def detail(shown: ShownAction) -> dict[str, Any]:
-    """
-    `content` is what would be sent, to the byte; `visible` is the same with nothing hidden.
-
-    Each of `attachments` has the beginning of its `preview`, by hash; a picture is shown in the console.
-    Of Markdown, `rendered` is what the person reads and `links` says where each link really leads.
-    """
-    action = shown.action
-    return (
-        summary(action)
-        | _written(action.content)
-        | {
-            "attachments": [asdict(one) for one in shown_files(shown)],
-            "content": action.content.shown,
-            "visible": {name: reveal(text) if text else text for name, text in action.content.shown.items()},
-            "warnings": warnings(action.content),
-            "intact": action.intact,
-            "events": [_event(event) for event in shown.events],
-        }
-    )
+# ---- its files as they are shown ----
 
 
 def _file_line(one: Attachment) -> str:
@@ -240,95 +192,38 @@ def _file_line(one: Attachment) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownFile:
+class AttachedFile:
     name: str
     visible_name: str
     size: int
     media_type: str
     sha256: str
     needs_approval: bool
-    preview: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFile(AttachedFile):
+    preview: str
+
+
+def attached_files(content: Content) -> list[AttachedFile]:
+    return [AttachedFile(**_file(one)) for one in content.attachments]
 
 
 def shown_files(shown: ShownAction) -> list[ShownFile]:
     files = shown.action.content.attachments
-    return [replace(_file(one), preview=reveal(shown.previews.get(one.sha256, ""))) for one in files]
+    return [ShownFile(**_file(one), preview=reveal(shown.previews.get(one.sha256, ""))) for one in files]
 
 
-def _without_preview(one: Attachment) -> dict[str, Any]:
-    return {name: value for name, value in asdict(_file(one)).items() if name != "preview"}
-
-
-def _file(one: Attachment) -> ShownFile:
-    return ShownFile(
-        name=one.name,
-        visible_name=reveal(one.name),
-        size=one.size,
-        media_type=one.media_type,
-        sha256=one.sha256,
-        needs_approval=is_dangerous(one.media_type, one.name),
-    )
-
-
-def _written(content: Content) -> dict[str, Any]:
-    rich = rendered(content)
-    if rich is None:
-        return {"format": str(content.format)}
-    shown = [
-        {"label": reveal(one.label), "target": one.target, "host": one.host, "misleading": one.misleading}
-        for one in links_of(content)
-    ]
-    return {"format": str(content.format), "rendered": reveal(rich.text), "links": shown}
-
-
-def warnings(content: Content) -> list[dict[str, Any]]:
-    return [
-        {"field": name, "kind": str(found.kind), "character": found.name, "position": found.position}
-        for name, found in content.warnings
-    ]
-
-
-def _decision(action: Action) -> dict[str, Any]:
+def _file(one: Attachment) -> dict[str, Any]:
     return {
-        "decided_by": action.decided_by,
-        "decided_at": _moment(action.decided_at_us),
-        "reason": action.reason,
-        "rule_id": action.rule_id,
-        "edited": action.edited,
+        "name": one.name,
+        "visible_name": reveal(one.name),
+        "size": one.size,
+        "media_type": one.media_type,
+        "sha256": one.sha256,
+        "needs_approval": is_dangerous(one.media_type, one.name),
     }
-
-
-def _event(event: ApprovalEvent) -> dict[str, Any]:
-    return {
-        "type": str(event.type),
-        "actor": event.actor,
-        "at": to_text(event.at_us),
-        "reason": event.reason,
-        "rule_id": event.rule_id,
-        **event.metadata,
-    }
-
-
-def rule_shape(rule: StandingRule, now_us: int) -> dict[str, Any]:
-    return {
-        "rule_id": rule.id,
-        "active": rule.active(now_us),
-        "constraints": written(rule.constraints),
-        "specificity": specificity(rule),
-        "description": rule.description,
-        "created_by": rule.created_by,
-        "created_at": to_text(rule.created_at_us),
-        "created_from": rule.created_from,
-        "expires_at": _moment(rule.expires_at_us),
-        "max_uses": rule.max_uses,
-        "use_count": rule.use_count,
-        "revoked_by": rule.revoked_by,
-        "revoked_at": _moment(rule.revoked_at_us),
-    }
-
-
-def _moment(us: int | None) -> str | None:
-    return to_text(us) if us is not None else None
 
 
 # ---- asking about what is new, and ending what no one decided in time ----

@@ -7,12 +7,23 @@ from typing import Annotated, Any
 
 import typer
 
+from postroom.approvals.acts import (
+    ActionBody,
+    ApproveAction,
+    ListPendingActions,
+    RejectAction,
+    ShowPendingAction,
+)
+from postroom.approvals.acts import WholeActionBody as Whole
 from postroom.attention.commands import moment_words, reader_zone
+from postroom.kernel.acts.commands import Perform, Telling
+from postroom.kernel.acts.declaration import Act
+from postroom.kernel.acts.reading import answer_of, made
 from postroom.kernel.running.terminal import Home, Json, complain, say, say_json
 from postroom.kernel.values.errors import InternalError, SettingsError
 from postroom.kernel.values.ids import is_uuid
 from postroom.settings.load import from_process
-from postroom.settings.reach import Elsewhere, elsewhere, path_of
+from postroom.settings.reach import elsewhere
 
 app = typer.Typer(help="Decide what may be sent.", no_args_is_help=True)
 _PAGE = 200
@@ -23,20 +34,16 @@ _Identifier = Annotated[str, typer.Argument(metavar="ID", help="An action, as `p
 @app.command("list")
 def list_waiting(home: Home = None, json: Json = False) -> None:
     """What waits for a decision, newest first."""
-    answer = _ask(home, "list_pending_actions", {})
-    if json:
-        say_json(answer["actions"])
-        return
-    for action in answer["actions"]:
-        say(f"{action['action_id']}  {_summary(action)}")
-    if not answer["actions"]:
-        say("Nothing waits.")
+    Telling(
+        says=lambda found, _: [f"{one['action_id']}  {_summary(one)}" for one in found.actions] or ["Nothing waits."],
+        prints=lambda found: found.actions,
+    ).tell(made(ListPendingActions), _performing(home), json)
 
 
 @app.command("show")
 def show(identifier: _Identifier, home: Home = None, json: Json = False) -> None:
     """Exactly what would be sent, with hidden characters made visible."""
-    action = _shown(home, identifier, "all")
+    action = _shown(_performing(home), identifier, "all")
     if json:
         say_json(action)
     else:
@@ -47,21 +54,22 @@ def show(identifier: _Identifier, home: Home = None, json: Json = False) -> None
 def approve(
     identifier: _Identifier,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show it and ask first.")] = False,
-    rule: Annotated[bool, typer.Option("--rule", help="And let this butler write to this person from now on.")] = False,
+    create_rule: Annotated[
+        bool, typer.Option("--create-rule", "--rule", help="And let this butler write to this person from now on.")
+    ] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Send it, once; what was shown is what is sent, to the byte."""
-    action = _shown(home, identifier, "pending")
+    perform = _performing(home)
+    action = _shown(perform, identifier, "pending")
     if not yes:
         _show(action, _zone(home), complain if json else say)
         typer.confirm("Send this?", abort=True, err=json)
-    seen = {"action_id": action["action_id"], "content_hash": action["content_hash"], "create_rule": rule}
-    answer = _ask(home, "approve_action", seen)
-    if json:
-        say_json(answer)
-    else:
-        say(f"Approved; delivery {action['action_id']} is on its way.")
+    name, seen = action["action_id"], action["content_hash"]
+    Telling(says=lambda *_: [f"Approved; delivery {name} is on its way."], prints=lambda answer: answer).tell(
+        made(ApproveAction, action_id=name, content_hash=seen, create_rule=create_rule), perform, json
+    )
 
 
 @app.command("reject")
@@ -72,70 +80,61 @@ def reject(
     json: Json = False,
 ) -> None:
     """Never send it; its sender sees the reason when it asks (notify_status)."""
-    answer = _ask(home, "reject_action", {"action_id": _meant(home, identifier, "pending"), "reason": reason})
-    if json:
-        say_json(answer)
-    else:
-        say("Rejected; its sender sees the reason (notify_status).")
+    perform = _performing(home)
+    one = made(RejectAction, action_id=_meant(perform, identifier, "pending"), reason=reason)
+    Telling(says=lambda *_: ["Rejected; its sender sees the reason (notify_status)."]).tell(one, perform, json)
 
 
-def _shown(home: str | None, identifier: str, status: str) -> dict[str, Any]:
-    action: dict[str, Any] = _ask(home, "show_pending_action", {"action_id": _meant(home, identifier, status)})[
-        "action"
-    ]
+def _performing(home: str | None) -> Perform:
+    """Elsewhere over its API; here by the messenger that runs, which sends at once what is agreed to."""
+    settings, _ = from_process({"home": home})
+    if (there := elsewhere(settings, home)) is not None:
+        return there.ask
+
+    def perform(one: Act[Any]) -> Any:
+        from postroom.settings.reach import call
+
+        kind, tool = type(one), type(one).declared.tool
+        try:
+            answer = call(
+                settings, "messenger", tool.name if tool else "", one.model_dump(mode="json", exclude_unset=True)
+            )
+        except InternalError:  # a messenger without approvals has no such tool
+            told = "The messenger cannot do this; are approvals on? Set [approvals] enabled = true."
+            raise SettingsError(told) from None
+        if answer["status"] == "error":
+            raise SettingsError(f"{answer['error']['message']}.")
+        return answer_of(kind).validate_python(answer)
+
+    return perform
+
+
+def _shown(perform: Perform, identifier: str, status: str) -> Whole:
+    action: Whole = perform(made(ShowPendingAction, action_id=_meant(perform, identifier, status))).action
     return action
 
 
-def _meant(home: str | None, identifier: str, status: str) -> str:
-    """The one action that begins so; one that is not found stays as it was given, for the messenger to refuse."""
+def _meant(perform: Perform, identifier: str, status: str) -> str:
+    """The one action that begins so; one that is not found stays as it was given, to be refused."""
     if is_uuid(identifier):
         return identifier
-    found = [one for one in _ids(home, status) if one.startswith(identifier)]
+    found = [one for one in _ids(perform, status) if one.startswith(identifier)]
     if len(found) > 1:
         shown = ", ".join(found[:_MOST_CANDIDATES])
         raise SettingsError(f"'{identifier}' is the beginning of several actions; give more of it. There are {shown}.")
     return found[0] if found else identifier
 
 
-def _ids(home: str | None, status: str) -> Iterator[str]:
+def _ids(perform: Perform, status: str) -> Iterator[str]:
     cursor: str | None = None
     while True:
-        page = _ask(home, "list_pending_actions", {"status": status, "limit": _PAGE, "cursor": cursor})
-        yield from (action["action_id"] for action in page["actions"])
-        if (cursor := page["next_cursor"]) is None:
+        page = perform(made(ListPendingActions, status=status, limit=_PAGE, cursor=cursor))
+        yield from (action["action_id"] for action in page.actions)
+        if (cursor := page.next_cursor) is None:
             return
 
 
-def _ask(home: str | None, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    settings, _ = from_process({"home": home})
-    if (there := elsewhere(settings, home)) is not None:
-        return _ask_there(there, tool, arguments)
-    from postroom.settings.reach import call
-
-    try:
-        answer = call(settings, "messenger", tool, arguments)
-    except InternalError:  # a messenger without approvals has no such tool
-        raise SettingsError("The messenger cannot do this; are approvals on? Set [approvals] enabled = true.") from None
-    if answer["status"] == "error":
-        raise SettingsError(f"{answer['error']['message']}.")
-    return answer
-
-
-def _ask_there(there: Elsewhere, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    about = dict(arguments)
-    action = str(about.pop("action_id", ""))
-    match tool:
-        case "list_pending_actions":
-            return there.get("/v1/approvals", **about)
-        case "show_pending_action":
-            return there.get(path_of("approvals", action))
-        case "approve_action":
-            return there.post(path_of("approvals", action, "approve"), about)
-        case _:
-            return there.post(path_of("approvals", action, "reject"), about)
-
-
-def _summary(action: dict[str, Any]) -> str:
+def _summary(action: ActionBody) -> str:
     who = f"{action['origin_butler']} to {action['recipient']} over {action['channel']}"
     return f"{who} (risk {action['risk_tier']}): {action['preview']}"
 
@@ -144,18 +143,18 @@ def _zone(home: str | None) -> str:
     return reader_zone(from_process({"home": home})[0], home)
 
 
-def _show(action: dict[str, Any], zone: str, say: Callable[[str], None] = say) -> None:
+def _show(action: Whole, zone: str, say: Callable[[str], None] = say) -> None:
     visible = action["visible"]
     say(f"{action['origin_butler']} wants to {visible['intent']} over {visible['channel']} to {visible['recipient']}")
     for name in ("subject", "message", "emoji", "buttons"):
         if visible[name]:
             say(f"{name}: {visible[name]}")
     for link in action.get("links", []):
-        say(f"link: {link['label']} leads to {link['target']}" + (" (not what it says)" if link["misleading"] else ""))
-    for file in action.get("attachments", []):
-        say(f"file: {file['visible_name']} ({file['size']:,} bytes, {file['media_type']}, SHA-256 {file['sha256']})")
-        if file.get("preview"):
-            say("".join(f"    {line}\n" for line in file["preview"].splitlines()[:20]).rstrip("\n"))
+        say(f"link: {link.label} leads to {link.target}" + (" (not what it says)" if link.misleading else ""))
+    for file in action["attachments"]:
+        say(f"file: {file.visible_name} ({file.size:,} bytes, {file.media_type}, SHA-256 {file.sha256})")
+        if file.preview:
+            say("".join(f"    {line}\n" for line in file.preview.splitlines()[:20]).rstrip("\n"))
     for warning in action["warnings"]:
         say(f"warning: {warning['field']} hides {warning['character']} at {warning['position']}")
     say(f"risk {action['risk_tier']}, {action['status']}, expires {moment_words(action['expires_at'], zone)}")

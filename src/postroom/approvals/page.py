@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Final, Literal
@@ -12,22 +11,19 @@ from typing import Any, Final, Literal
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from postroom.approvals.approvals import Approvals
+from postroom.approvals.approvals import Decisions, ListedActions
 from postroom.approvals.card import shown_files
-from postroom.approvals.model import Action, ActionStatus, ConstraintKind, ShownAction, StandingRule
-from postroom.approvals.rules import RuleRequest, parse_rule_request, read_reason
+from postroom.approvals.model import CONSOLE, Action, ActionStatus, ConstraintKind, ShownAction, StandingRule
+from postroom.approvals.rules import RuleRequest, parse_rule_request
 from postroom.console.frame import Names, NavigationGroup, Place, ShownPerson, actors
 from postroom.console.visit import ConsolePage, ConsoleSection, Form, Visit
 from postroom.delivery.pages.deliveries import attached_file
-from postroom.delivery.rules.policy import span
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import PostroomError, ValidationError
-from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.principal import Principal
 from postroom.message.attachment import FileContents
 from postroom.questions.page import QuestionCard
-from postroom.settings.roster import MESSENGER
 
 _PAGE_SIZE: Final = 20
 _EDITABLE: Final = ("recipient", "subject", "message", "emoji")
@@ -36,7 +32,6 @@ _CONSTRAINTS: Final = ("origin_butler", "recipient", "channel")
 _BACK: Final = {"today": "/"}
 _CHANGED_NOTHING: Final = "Your decision changed nothing."
 _TOO_LATE: Final = frozenset({"already_decided", "too_late"})
-_LONGEST_ID: Final = 64
 _DAY_SECONDS: Final = 24 * 3600.0
 _MOST_DAYS: Final = 3650
 _WORDS: Final = re.compile(r"\s+|[^\s]+")
@@ -50,7 +45,7 @@ _MOST_COMPARISONS: Final = 500_000
 class ApprovalPages:
     """`is_on` False: this household sends without asking. `letters` are the channels whose messages have a subject."""
 
-    decisions: OwnDecisions
+    decisions: Decisions
     is_on: bool
     letters: Collection[str]
     files: FileContents
@@ -113,12 +108,13 @@ class ApprovalPages:
         action_id = visit.path["id"]
         edits = {name: _text(visit, f"edit_{name}") for name in _EDITABLE if visit.form.all(f"edit_{name}")}
         try:
-            rule = await self.decisions.approve(
+            _, rule = await self.decisions.approve(
                 visit.principal,
                 action_id,
                 content_hash=visit.form.get("content_hash")[:64],
                 edits=edits or None,
                 create_rule=rule_wish(visit.form, visit.now_us),
+                via=CONSOLE,
             )
         except PostroomError as error:
             if edits and _code(error) not in _TOO_LATE:
@@ -132,7 +128,7 @@ class ApprovalPages:
         if not reason:
             return visit.go(f"/approvals/{action_id}", "Say why: the sender sees the reason.", "bad")
         try:
-            await self.decisions.reject(visit.principal, action_id, reason)
+            await self.decisions.reject(visit.principal, action_id, reason, via=CONSOLE)
         except PostroomError as error:
             return visit.go(_back(visit, f"/approvals/{action_id}"), _refusal(error), "bad")
         return visit.go(_back(visit, "/approvals"), "Rejected. It will not be sent, and its sender sees why.")
@@ -157,7 +153,7 @@ class ApprovalPages:
             names=await visit.names(places, ids),
         )
 
-    async def _listed(self, who: Principal, status: str, cursor: str | None) -> ShownActions | None:
+    async def _listed(self, who: Principal, status: str, cursor: str | None) -> ListedActions | None:
         """None when there is no answer, or only a refusal."""
         try:
             return await self.decisions.page(who, status=status, cursor=cursor, limit=_PAGE_SIZE)
@@ -255,7 +251,7 @@ def newest_first(questions: Sequence[QuestionCard], actions: Sequence[Action]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulePages:
-    standing: OwnDecisions
+    standing: Decisions
     is_on: bool
     channels: Sequence[str]
 
@@ -369,86 +365,6 @@ def approvals_section(
             ConsolePage("/approvals/{id}/reject", pages.reject, "POST", open_to=may_decide),
         ),
     )
-
-
-# ---- deciding in the process of the messenger: the work behind its tools, as the person who is signed in ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownActions:
-    actions: Sequence[Action]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnDecisions:
-    """`may_decide` is the rule of the tools."""
-
-    approvals: Approvals
-    may_decide: Callable[[Principal], bool]
-
-    async def page(self, who: Principal, *, status: str, cursor: str | None, limit: int) -> ShownActions:
-        with self._acting(who, "list_pending_actions"):
-            wanted = None if status == "all" else ActionStatus(status)
-            before = None if cursor is None else _id("cursor", cursor)
-            found = await self.approvals.page(wanted, before=before, limit=limit)
-            more = found[-1].id if len(found) == limit else None
-            return ShownActions(actions=found, next_cursor=more)
-
-    async def show(self, who: Principal, action_id: str) -> ShownAction:
-        with self._acting(who, "show_pending_action"):
-            return await self.approvals.show(_id("action_id", action_id))
-
-    async def approve(
-        self,
-        who: Principal,
-        action_id: str,
-        *,
-        content_hash: str,
-        edits: Mapping[str, str] | None,
-        create_rule: RuleRequest | None,
-    ) -> StandingRule | None:
-        with self._acting(who, "approve_action"):
-            _, rule = await self.approvals.approve(
-                who,
-                _id("action_id", action_id),
-                seen_hash=content_hash,
-                edits=edits,
-                create_rule=create_rule,
-            )
-            return rule
-
-    async def reject(self, who: Principal, action_id: str, reason: str) -> None:
-        with self._acting(who, "reject_action"):
-            await self.approvals.reject(who, _id("action_id", action_id), read_reason(reason))
-
-    async def rules(self, who: Principal) -> Sequence[StandingRule]:
-        with self._acting(who, "list_approval_rules"):
-            return await self.approvals.rules()
-
-    async def create_rule(self, who: Principal, asked: RuleRequest) -> None:
-        with self._acting(who, "create_approval_rule"):
-            await self.approvals.create_rule(who, asked)
-
-    async def revoke_rule(self, who: Principal, rule_id: str) -> None:
-        with self._acting(who, "revoke_approval_rule"):
-            await self.approvals.revoke_rule(who, _id("rule_id", rule_id))
-
-    @contextmanager
-    def _acting(self, who: Principal, tool: str) -> Iterator[None]:
-        """Under the rule of the tool, and in a trace as if it had been called."""
-        if not self.may_decide(who):
-            raise ValidationError(f"{who} may not call {tool}")
-        with span(f"tools/call {tool}", {"postroom.part": MESSENGER}):
-            yield
-
-
-def _id(name: str, text: str) -> str:
-    """Raises ValidationError for what no store could look for."""
-    fields = Fields({name: text})
-    checked = fields.text(name, maximum=_LONGEST_ID)
-    fields.finish()
-    return checked
 
 
 # ---- what an edit takes away and what it adds, word by word ----

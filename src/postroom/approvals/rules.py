@@ -25,7 +25,7 @@ from postroom.delivery.files.kinds import is_dangerous, preview
 from postroom.delivery.rules.target import prepared
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import RichText
-from postroom.kernel.text.visible import findings
+from postroom.kernel.text.visible import findings, reveal
 from postroom.kernel.values.errors import FieldError, PostroomError, ValidationError
 from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, parse_text, seconds
@@ -39,8 +39,8 @@ from postroom.message.wishes import Risk
 CONSTRAINABLE: Final = ("channel", "recipient", "origin_butler", "intent", "thread", "subject", "message", "emoji")
 _SPECIFICITY: Final = {ConstraintKind.EXACT: 2, ConstraintKind.PATTERN: 1, ConstraintKind.ANY: 0}
 _LONGEST_VALUE: Final = 500
-_LONGEST_DESCRIPTION: Final = 500
-_MOST_USES: Final = 1_000_000
+LONGEST_DESCRIPTION: Final = 500
+MOST_USES: Final = 1_000_000
 _WILDCARDS_ONLY: Final = re.compile(r"[*?]*")
 _HOST: Final = re.compile(r"(?<![\w-])(?:[\w-]+\.)+[^\W\d_]{2,}(?![\w-])")
 _UNREADABLE: Final = "(its bytes cannot be read just now)"
@@ -142,6 +142,10 @@ def _host(target: str) -> tuple[str, bool]:
     parts = urlsplit(target)
     host = parts.hostname if parts.scheme in ("http", "https") else parts.path.rpartition("@")[2]
     return (host or "").casefold().removeprefix("www."), "@" in parts.netloc
+
+
+def revealed_link(link: ShownLink) -> ShownLink:
+    return replace(link, label=reveal(link.label), target=reveal(link.target))
 
 
 async def previews(content: Content, files: FileContents | None) -> dict[str, str]:
@@ -326,18 +330,11 @@ class RuleRequest:
         return replace(rule, max_uses=1)
 
 
-def wanted_rule(create_rule: bool | dict[str, Any]) -> RuleRequest | None:
-    """The rule that comes with an approval: none, the one that suggests itself, or one with bounds of its own."""
-    if isinstance(create_rule, bool):
-        return RuleRequest() if create_rule else None
-    return parse_rule_request(create_rule)
-
-
 def parse_rule_request(payload: object) -> RuleRequest:
     fields = Fields(payload, whole="create_rule")
     fields.refuse_unknown(("constraints", "description", "expires_at", "max_uses"))
     request = RuleRequest(
-        description=fields.text("description", maximum=_LONGEST_DESCRIPTION, required=False, blank=True).strip(),
+        description=fields.text("description", maximum=LONGEST_DESCRIPTION, required=False, blank=True).strip(),
         expires_at_us=_moment(fields),
         max_uses=_uses(fields),
     )
@@ -360,8 +357,8 @@ def _uses(fields: Fields) -> int | None:
     value: Any = fields.raw("max_uses")
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_USES:
-        fields.complain("max_uses", f"must be a whole number from 1 to {_MOST_USES}", "out_of_range")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_USES:
+        fields.complain("max_uses", f"must be a whole number from 1 to {MOST_USES}", "out_of_range")
         return None
     return value
 
@@ -371,7 +368,7 @@ def _uses(fields: Fields) -> int | None:
 
 _EDITABLE: Final = ("message", "subject", "emoji", "recipient")
 _EXPIRY_ACTOR = "expiry"
-_LONGEST_REASON: Final = 500
+LONGEST_REASON: Final = 500
 
 
 def approval(
@@ -453,7 +450,7 @@ def _refused(by: tuple[str, int], field: str, error: str, code: str) -> Ruling:
 def read_reason(reason: object) -> str:
     """Raises ValidationError."""
     fields = Fields({"reason": reason})
-    text = fields.text("reason", maximum=_LONGEST_REASON).strip()
+    text = fields.text("reason", maximum=LONGEST_REASON).strip()
     fields.finish()
     return text
 

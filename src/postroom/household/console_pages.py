@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from postroom.approvals.approvals import Approvals
-from postroom.approvals.page import ApprovalPages, OwnDecisions, RulePages, approvals_section
+from postroom.approvals.page import ApprovalPages, RulePages, approvals_section
 from postroom.attention.attention import Attention
 from postroom.attention.pages.page import attention_section
 from postroom.attention.pages.shown import AttentionPeople
@@ -52,12 +52,12 @@ from postroom.household.people import (
     histories,
     new_challenge,
 )
-from postroom.household.store import Approvers, Store, approval_policy
+from postroom.household.questions import decisions
+from postroom.household.store import Store
 from postroom.inbox.page import InboxPages, PreferencePages, inbox_section
 from postroom.kernel.audit import NewAudit
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.guard.tokens import TokenFile
-from postroom.kernel.guard.tools import approver
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Failing
 from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
@@ -121,8 +121,7 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
     concerned = Concerned(book=world.store.people)
     questions = QuestionPages(asking=world.asking, figures=store.question_figures, concerned=concerned)
     machinery = Machinery(facts=machine_facts(settings), failing=failing, silent=world.silent)
-    approvers = Approvers(settings.approvals.approvers, world.store.household)
-    approvals = approvals_desk(settings, world.store, world.approvals, approvers, world.clock)
+    approvals = approvals_desk(settings, world.store, world.approvals, world.clock)
     overview = ConsoleOverview(store.database, channels, breaker)
     today = TodayPage(
         overview=overview,
@@ -184,26 +183,14 @@ def approvals_desk(
     settings: Settings,
     store: Store,
     approvals: Approvals | None,
-    approvers: Collection[str],
     clock: Clock,
 ) -> ApprovalsDesk:
-    """Those of the messenger in this process; where it runs elsewhere, the same over the database that they share."""
-    is_on, may_decide, known = settings.approvals_on, approver(approvers), known_channels(settings)
-    approvals = approvals or Approvals(
-        record=store.approvals,
-        policy=approval_policy(settings),
-        channels={},
-        known_channels=known,
-        clock=clock,
-        mint=store.ids.mint,
-        released=lambda: None,  # its own look finds what was decided
-        files=store.files,
-    )
-    decisions = OwnDecisions(approvals=approvals, may_decide=may_decide)
+    is_on, known = settings.approvals_on, known_channels(settings)
+    made = decisions(settings, store, clock, approvals)
     letters = frozenset(name for name, can in known.items() if can.style == "letter")
-    pages = ApprovalPages(decisions=decisions, is_on=is_on, letters=letters, files=store.files)
-    rules = RulePages(standing=decisions, is_on=is_on, channels=sorted(known))
-    return ApprovalsDesk(pages=pages, section=approvals_section(pages, rules, may_decide))
+    pages = ApprovalPages(decisions=made, is_on=is_on, letters=letters, files=store.files)
+    rules = RulePages(standing=made, is_on=is_on, channels=sorted(known))
+    return ApprovalsDesk(pages=pages, section=approvals_section(pages, rules, made.may_decide))
 
 
 def conversations_desk(settings: Settings, store: Store) -> ConsoleSection:

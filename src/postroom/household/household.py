@@ -338,7 +338,7 @@ class _Builder:
             await self._stack.enter_async_context(ears)
 
     async def _build_plain_doors(self, store: Store) -> None:
-        door = await script_door(self._settings, store, self._peers, self._clock, self._roster)
+        door = await script_door(self._settings, store, self._peers, self._clock, self._roster, self._approvals)
         self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store), self._notices.router()]
         self._routers.append(pressing(self._settings, self._asking, door.outbound, self._listeners.pages_url))
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))

@@ -21,7 +21,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL
-from postroom.approvals.acts import approval_router
+from postroom.approvals.acts import ACTS as APPROVAL_ACTS
+from postroom.approvals.approvals import Approvals
 from postroom.butlers.messenger.server import rules
 from postroom.channels.acts import channel_router
 from postroom.connectors.profile import PATH as LLMS
@@ -42,9 +43,10 @@ from postroom.household.channels import Accounts, known_channels, usable_channel
 from postroom.household.console import HouseholdStanding
 from postroom.household.delivery import LedgerView
 from postroom.household.peers import MemoryPeer, Nobody, Peers
+from postroom.household.questions import decisions
 from postroom.household.store import SWITCHBOARD, Approvers, Store, file_taking
 from postroom.inbox.copies import PATH as CONFIRM
-from postroom.kernel.acts.routes import describe
+from postroom.kernel.acts.routes import act_router, describe
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.guard.answered_once import AnsweredOnce, StoredIdempotencyKeys, declare_key
 from postroom.kernel.guard.http import FormSessions, Guard, LongCalls, Verifier
@@ -60,7 +62,6 @@ from postroom.kernel.serving.mcp import (
     look_once_for_param_headers,
     streaming,
 )
-from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import Principal
 from postroom.message.channel import KnownChannels, Outbound
 from postroom.overview.acts import audit_router, household_router
@@ -293,11 +294,15 @@ class McpTransport:
 
 
 Reached = MemoryPeer | HttpPeer | Nobody
-_TOOL_SECONDS: Final = 30.0
 
 
 async def script_door(
-    settings: Settings, store: Store, peers: Peers, clock: Clock, roster: Iterable[ButlerConfig]
+    settings: Settings,
+    store: Store,
+    peers: Peers,
+    clock: Clock,
+    roster: Iterable[ButlerConfig],
+    approvals: Approvals | None,
 ) -> ScriptDoor:
     return ScriptDoor(
         settings=settings,
@@ -308,6 +313,7 @@ async def script_door(
         clock=clock,
         channels=known_channels(settings),
         files=file_taking(settings, store, roster, clock),
+        approvals=approvals,
     )
 
 
@@ -321,6 +327,7 @@ class ScriptDoor:
     clock: Clock
     channels: KnownChannels
     files: FileTaking
+    approvals: Approvals | None  # of the messenger, where it runs in this process
 
     def routers(self) -> list[APIRouter]:
         may_decide = rules(Approvers(self.settings.approvals.approvers, self.store.household))["approve_action"]
@@ -330,7 +337,7 @@ class ScriptDoor:
             correction_router(self.messengers_own, self.settings.delivery.notify_wait_seconds),
             upload_router(self.files),
             delivery_router(view.why, view.trace),
-            approval_router(self.messengers_tool, may_decide),
+            act_router(APPROVAL_ACTS, decisions(self.settings, self.store, self.clock, self.approvals)),
             channel_router(self._accounts().listed),
             household_router(self._standing(may_decide).seen_by),
             audit_router(self.store.audit),
@@ -370,8 +377,3 @@ class ScriptDoor:
         self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float, token: str
     ) -> dict[str, Any]:
         return await self.messenger.call(tool, arguments, timeout_seconds, token=token)
-
-    async def messengers_tool(self, tool: str, arguments: Mapping[str, Any], token: str) -> dict[str, Any]:
-        if not self.settings.approvals_on:
-            raise Refused(Code.NOT_FOUND, "approvals are off ([approvals] enabled = true turns them on)")
-        return await self.messenger.call(tool, arguments, _TOOL_SECONDS, token=token)

@@ -11,7 +11,7 @@ from fastapi import APIRouter
 from mcp.server.mcpserver import MCPServer
 
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL, PermissionParts, add_permission_tool
-from postroom.approvals.approvals import ApprovalGate, Approvals
+from postroom.approvals.approvals import ApprovalGate, Approvals, Decisions
 from postroom.approvals.card import Deciders, Watch, outside_console
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.turn import NoticeBook
@@ -28,7 +28,7 @@ from postroom.intents.store import IntentRide
 from postroom.kernel.database.marks import Marks
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import TokenFile
-from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, anyone, no_one
+from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, anyone, approver, no_one
 from postroom.kernel.guard.tools import butler as tools_butler
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Loop, Loops
@@ -403,3 +403,19 @@ async def approving(
             decided=asking.bells.every.ring,
             files=store.files,
         )
+
+
+def decisions(settings: Settings, store: Store, clock: Clock, approvals: Approvals | None = None) -> Decisions:
+    """Those of the messenger in this process; where it runs elsewhere, the same over the database that they share."""
+    approvals = approvals or Approvals(
+        record=store.approvals,
+        policy=approval_policy(settings),
+        channels={},
+        known_channels=known_channels(settings),
+        clock=clock,
+        mint=store.ids.mint,
+        released=lambda: None,  # its own look finds what was decided
+        files=store.files,
+    )
+    may_decide = approver(Approvers(settings.approvals.approvers, store.household))
+    return Decisions(approvals=approvals, may_decide=may_decide, is_on=settings.approvals_on)

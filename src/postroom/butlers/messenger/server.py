@@ -12,8 +12,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST, CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
-from postroom.approvals.acts import add_approval_tools
-from postroom.approvals.approvals import Approvals
+from postroom.approvals.acts import ACTS as APPROVAL_ACTS
+from postroom.approvals.approvals import Approvals, Decisions
 from postroom.butlers.messenger.tools import (
     ORIGIN,
     ChannelTools,
@@ -30,6 +30,7 @@ from postroom.delivery.afterwards.dead_letters import DeadLetters
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.plane import Plane
 from postroom.delivery.reading.counts import DeliveryHealth
+from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, anyone, approver, butler, caller
 from postroom.kernel.running.clock import Clock
@@ -79,15 +80,7 @@ READING_TOOL_NAMES: Final = (
 )
 _CORRECTING_TOOL_NAMES: Final = ("revise_delivery", "recall_delivery")
 REPAIRING_TOOL_NAMES: Final = ("messenger_dead_letter_replay", "messenger_dead_letter_discard")
-APPROVAL_TOOL_NAMES: Final = (
-    "list_pending_actions",
-    "show_pending_action",
-    "approve_action",
-    "reject_action",
-    "list_approval_rules",
-    "create_approval_rule",
-    "revoke_approval_rule",
-)
+APPROVAL_TOOL_NAMES: Final = tuple(one.declared.tool.name for one in APPROVAL_ACTS if one.declared.tool)
 
 
 def rules(approvers: Collection[str]) -> dict[str, Rule]:
@@ -249,7 +242,9 @@ def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None
     add_envelope_tools(server, parts.dry_run)
     add_health_tools(server, parts.health)
     if parts.approvals is not None:
-        add_approval_tools(server, parts.approvals, parts.verifier)
+        may_decide = approver(parts.approvers)
+        add_tools(server, APPROVAL_ACTS, Decisions(approvals=parts.approvals, may_decide=may_decide))
+        policy.allow(dict.fromkeys(APPROVAL_TOOL_NAMES, may_decide))
     names.of(server)
     return server
 
