@@ -114,8 +114,8 @@ async def test_an_empty_file_is_carried() -> None:
 
 @given(st.text(min_size=1, max_size=200))
 def test_any_name_is_read_back_and_none_becomes_a_header(name: str) -> None:
-    from postroom.channels.carried_files import plain_name
     from postroom.channels.email.building import with_files
+    from postroom.channels.shared import plain_name
 
     file = replace(LOG, name=name)
     [part] = channel().prepare(message(attachments=(file,)))

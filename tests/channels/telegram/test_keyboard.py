@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.channels.telegram.building import LONGEST_LABEL, MOST_BUTTONS, keyboard, reply_markup, with_links
+from postroom.channels.shared import linked, with_links
+from postroom.channels.telegram.building import LONGEST_LABEL, MOST_BUTTONS, keyboard, reply_markup
 from postroom.kernel.text.rich import is_boundary, utf16_length
 from postroom.kernel.values.errors import ValidationError
 from postroom.message.markup import Button, ButtonStyle, Markup
@@ -72,7 +73,7 @@ def test_a_link_telegram_would_refuse_stands_below_the_text(url: str) -> None:
     markup = one("Open", url=url)
 
     assert reply_markup(markup) is None
-    assert with_links("Ship it?\n", markup) == f"Ship it?\n\nOpen: {url}"
+    assert with_links("Ship it?\n", linked(markup)) == f"Ship it?\n\nOpen: {url}"
 
 
 @pytest.mark.parametrize("url", ["https://home.example/a/x", "http://127.0.0.1:40200/a", "http://[::1]:40200/a"])
@@ -80,7 +81,7 @@ def test_other_links_stand_in_a_button(url: str) -> None:
     markup = one("Open", url=url)
 
     assert reply_markup(markup) == {"inline_keyboard": [[{"text": "Open", "url": url}]]}
-    assert with_links("Ship it?", markup) == "Ship it?"
+    assert with_links("Ship it?", linked(markup)) == "Ship it?"
 
 
 def test_a_box_to_reply_in() -> None:

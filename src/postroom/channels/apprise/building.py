@@ -11,10 +11,10 @@ from functools import cache
 from typing import Any, Final
 
 from postroom.channels.email.building import links
+from postroom.channels.shared import check_text
 from postroom.kernel.http.call import PrivateAddress, is_public
 from postroom.kernel.text.rich import cut, marked, split
 from postroom.kernel.values.errors import ValidationError
-from postroom.kernel.values.fields import text_problem
 from postroom.message.delivery import REPEAT_MARK, Intent, Message
 
 # Plain text in pieces, with a title over the first.
@@ -61,11 +61,7 @@ def _check(message: Message) -> None:
         raise ValidationError("what was sent with Apprise cannot be edited")
     if message.intent is not Intent.SEND:
         raise ValidationError("Apprise can only send: it knows neither replies nor reactions")
-    if not message.text.strip():
-        raise ValidationError("message must not be blank")
-    for name, text in (("message", message.text), ("subject", message.subject or "")):
-        if problem := text_problem(text):
-            raise ValidationError(f"{name} {problem}")
+    check_text(message, subject=True)
 
 
 def _title(subject: str, limits: ServiceLimits) -> str:

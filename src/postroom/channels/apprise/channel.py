@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from postroom.channels.apprise.building import ApprisePart, Departure, address, build
 from postroom.channels.capabilities import APPRISE
-from postroom.channels.carried_files import check_files
+from postroom.channels.shared import check_files
 from postroom.kernel.http.call import private_refusal
 from postroom.kernel.values.errors import DeliveryTimeout, OutcomeUncertain, PostroomError, TargetUnavailable
 from postroom.message.channel import Capabilities

@@ -13,10 +13,18 @@ from hashlib import sha256
 from typing import Any, Final, assert_never
 from urllib.parse import quote, urlsplit
 
-from postroom.channels.carried_files import plain_name, plain_type
-from postroom.channels.telegram.building import fits_a_button, one_line, with_links
-from postroom.kernel.http.answers import asked_seconds
-from postroom.kernel.http.call import FormFile, MultipartForm, form_of
+from postroom.channels.shared import (
+    check_text,
+    fits_a_button,
+    form_files,
+    linked,
+    one_line,
+    plain_name,
+    token_of,
+    with_links,
+)
+from postroom.kernel.http.answers import JsonObject, asked_seconds, broken, objects_in, throttled
+from postroom.kernel.http.call import MultipartForm, form_of
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import (
     RichText,
@@ -33,16 +41,11 @@ from postroom.kernel.text.rich import (
     utf16_length,
 )
 from postroom.kernel.values.errors import (
-    LONGEST_SECONDS,
     CredentialsRefused,
     PostroomError,
-    ProviderFailed,
-    ProviderThrottled,
     TargetUnavailable,
     ValidationError,
-    shortened,
 )
-from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
@@ -126,7 +129,6 @@ _OWN_EMOJI = re.compile(r"[A-Za-z0-9_]{2,32}:[0-9]{1,20}")  # one that a server 
 
 
 def build(message: Message) -> Sequence[DiscordRequest]:
-    _check_text(message.text)
     if message.revises is not None:
         return _edits(message, message.revises)
     match message.intent:
@@ -155,8 +157,7 @@ def receipt_of(request: DiscordRequest, channel_id: str, message_id: str) -> Rec
 
 def _texts(message: Message, first_only: dict[str, Any]) -> Sequence[DiscordRequest]:
     """Buttons and files stand under the last part."""
-    if not message.text:
-        raise ValidationError("message must not be blank")
+    check_text(message)
     parts = _parts(message)
     bodies = [_body(part) | _key(message.delivery_id, number) for number, part in enumerate(parts)]
     bodies[0] |= first_only
@@ -181,6 +182,7 @@ def _edits(message: Message, revises: Revision) -> Sequence[DiscordRequest]:
     if revises.deletes:
         return tuple(_delete(place, number) for number in numbers)
     under: dict[str, Any] = {"components": components(message.markup)}
+    check_text(message)
     if not message.text:
         return (_edit(place, numbers[-1], under),)
     texts: list[dict[str, Any]] = [{"content": text} for text in _parts(message)]
@@ -208,12 +210,12 @@ def _answers(message: Message, place: str, to: str, texts: list[dict[str, Any]])
 def _parts(message: Message) -> list[str]:
     if message.format is Format.MARKDOWN:
         return rich_shown_parts(_rich(message), repeated=message.repeated)
-    return shown_parts(with_links(message.text, message.markup, _fits_under), repeated=message.repeated)
+    return shown_parts(with_links(message.text, linked(message.markup, _fits_under)), repeated=message.repeated)
 
 
 def _rich(message: Message) -> RichText:
     rich = rich_of(message.text)
-    return rich.followed_by(with_links(rich.text, message.markup, _fits_under))
+    return rich.followed_by(with_links(rich.text, linked(message.markup, _fits_under)))
 
 
 def _edit(place: str, number: str, body: dict[str, Any]) -> DiscordRequest:
@@ -242,13 +244,6 @@ def _body(text: str) -> dict[str, Any]:
 
 def _key(delivery_id: DeliveryId, part: int) -> dict[str, Any]:
     return {"nonce": nonce(delivery_id, part), "enforce_nonce": True}
-
-
-def _check_text(text: str) -> None:
-    if text and not text.strip():
-        raise ValidationError("message must not be blank")
-    if problem := text_problem(text):
-        raise ValidationError(f"message {problem}")
 
 
 def _place(text: str) -> str:
@@ -449,10 +444,8 @@ def _element(button: Button) -> dict[str, Any]:
     key = {"type": _BUTTON, "label": cut(one_line(button.label), _LONGEST_LABEL)}
     if button.url is not None:
         return key | {"style": _LINK, "url": button.url}
-    token = button.token or ""
-    if not token or text_problem(token) or len(token) > _LONGEST_TOKEN:
-        raise ValidationError(f"a button's token must have 1 to {_LONGEST_TOKEN} characters")
-    return key | {"style": _STYLES[button.style] if button.style else _PLAIN, "custom_id": token}
+    style = _STYLES[button.style] if button.style else _PLAIN
+    return key | {"style": style, "custom_id": token_of(button, _LONGEST_TOKEN)}
 
 
 # Files under a Discord message: one form with the message and all of them, so one request and one outcome.
@@ -466,16 +459,7 @@ def _with_files(request: DiscordRequest, files: Sequence[Attachment]) -> Discord
 
 
 def form(request: DiscordRequest, contents: Sequence[bytes]) -> MultipartForm:
-    files = [
-        FormFile(
-            form_field=f"files[{place}]",
-            name=plain_name(one),
-            media_type=plain_type(one),
-            sha256=one.sha256,
-            content=content,
-        )
-        for place, (one, content) in enumerate(zip(request.files, contents, strict=True))
-    ]
+    files = form_files(request.files, contents, lambda place: f"files[{place}]")
     return form_of({"payload_json": json.dumps(request.body)}, files)
 
 
@@ -483,7 +467,6 @@ def form(request: DiscordRequest, contents: Sequence[bytes]) -> MultipartForm:
 
 BAD_TOKEN: Final = "Discord does not accept our bot token"  # noqa: S105 - a sentence
 _BAD_TOKEN: Final = frozenset({40001, 50014})
-_BROKE_WHILE_ANSWERING: Final = frozenset({500, 502, 504})  # 503 says that nothing was begun
 _BANNED_SECONDS: Final = 60.0  # a 429 without a word comes from the wall before Discord, and asking makes it last
 
 _NEVER: Final[Mapping[int, str]] = {
@@ -528,9 +511,7 @@ _SLOWER: Final[Mapping[int, tuple[str, float]]] = {
 }
 
 
-def read_refusal(
-    status: int, told: Mapping[str, Any], retry_after: str | None, words: str, now: datetime
-) -> PostroomError:
+def read_refusal(status: int, told: JsonObject, retry_after: str | None, words: str, now: datetime) -> PostroomError:
     code = _code(told)
     if status == 401 or code in _BAD_TOKEN:
         return CredentialsRefused(BAD_TOKEN)
@@ -545,31 +526,31 @@ def read_refusal(
         return TargetUnavailable(_LATER[40333])
     if 400 <= status < 500:
         return ValidationError(f"Discord does not take the message as it is: {words}" if code == _FORM else said)
-    return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
+    return broken(said, status)
 
 
-def inner_words(told: Mapping[str, Any]) -> object:
+def inner_words(told: JsonObject) -> object:
     """A refused form says "Invalid Form Body"; what is wrong with which field stands further inside."""
     errors, where = told.get("errors"), list[str]()
     for _ in range(10):
         if not isinstance(errors, Mapping) or not errors:
             break
-        if isinstance(listed := errors.get("_errors"), list) and listed and isinstance(listed[0], Mapping):
+        if listed := objects_in(errors.get("_errors")):
             return f"{'.'.join(where)}: {listed[0].get('message')}"
         name = next(iter(errors))
         where, errors = [*where, str(name)], errors[name]
     return told.get("message")
 
 
-def _throttled(code: int, told: Mapping[str, Any], retry_after: str | None, now: datetime) -> PostroomError:
+def _throttled(code: int, told: JsonObject, retry_after: str | None, now: datetime) -> PostroomError:
     said, usual = _SLOWER.get(code, ("Discord asks us to write more slowly", _BANNED_SECONDS))
     if told.get("global") is True:
         said = "Discord asks this bot to make no requests at all for a while"
     known = told.get("retry_after") is not None or retry_after is not None
     asked = asked_seconds(told.get("retry_after"), retry_after, now) if known else usual
-    return ProviderThrottled(said + shortened(asked), retry_after_seconds=min(asked, LONGEST_SECONDS))
+    return throttled(said, asked)
 
 
-def _code(told: Mapping[str, Any]) -> int:
+def _code(told: JsonObject) -> int:
     code = told.get("code")
     return code if isinstance(code, int) and not isinstance(code, bool) else 0

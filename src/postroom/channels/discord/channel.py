@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 import structlog
 
 from postroom.channels.capabilities import DISCORD
-from postroom.channels.carried_files import check_files, fetched, is_at, read_file
 from postroom.channels.discord.building import (
     NO_MENTIONS,
     USER,
@@ -33,7 +32,8 @@ from postroom.channels.discord.building import (
     snowflake,
 )
 from postroom.channels.discord.gateway import Gateway, GatewayIntent, GatewayNeeds, GatewayStart, inbound_event
-from postroom.kernel.http.answers import provider_words, wait_seconds
+from postroom.channels.shared import asked, base_url, blameless, check_files, fetched, is_at, read_file
+from postroom.kernel.http.answers import JsonObject, json_object, provider_words, wait_seconds
 from postroom.kernel.http.call import HttpAnswer, HttpCall
 from postroom.kernel.values.errors import (
     OutcomeUncertain,
@@ -76,10 +76,10 @@ class Discord:
         monotonic: Callable[[], float] = time.monotonic,
         rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        _check(bot_token, api_base_url)
+        _check(bot_token)
         self.name = name
         self._token = bot_token
-        self._base_url = api_base_url.rstrip("/")
+        self._base_url = base_url(api_base_url, "the Discord API base URL must be a plain http(s) URL")
         self._files = files
         self._now = now
         self._user_agent = f"DiscordBot ({_HOME}, {version('postroom')})"
@@ -116,7 +116,7 @@ class Discord:
         contents = [await read_file(self._files, one, ends_at - time.monotonic()) for one in part.files]
         channel_id = await self._channel_id(part.place, ends_at - time.monotonic())
         answer = await self._sent(part, f"channels/{channel_id}/{part.path}", contents, ends_at - time.monotonic())
-        gone = part.act is Verb.DELETE and _told(answer).get("code") == _GONE
+        gone = part.act is Verb.DELETE and json_object(answer.body).get("code") == _GONE
         if not 200 <= answer.status < 300 and not gone:
             refusal = self._refusal(answer, part.private)
             if isinstance(refusal, ValidationError):
@@ -205,27 +205,16 @@ class Discord:
             self._direct[place] = channel_id
         return self._direct[place]
 
-    async def _ask(self, method: str, path: str, timeout_seconds: float) -> Mapping[str, Any]:
-        """About ourselves, so that no refusal is a message's fault."""
-        try:
-            return await self._question(method, path, timeout_seconds)
-        except ValidationError as error:
-            reason = error.message
-        raise TargetUnavailable(reason)
+    async def _ask(self, method: str, path: str, timeout_seconds: float) -> JsonObject:
+        return await blameless(self._question(method, path, timeout_seconds))
 
     async def _question(
         self, method: str, path: str, timeout_seconds: float, body: Mapping[str, Any] | None = None
-    ) -> Mapping[str, Any]:
-        """It changes nothing that a person sees, so no answer is only ever "unavailable"."""
-        try:
-            answer = await self._request(method, path, timeout_seconds, body)
-        except OutcomeUncertain as error:
-            reason = error.message
-        else:
-            if 200 <= answer.status < 300:
-                return _told(answer)
-            raise self._refusal(answer, [])
-        raise TargetUnavailable(reason)
+    ) -> JsonObject:
+        answer = await asked(self._request(method, path, timeout_seconds, body))
+        if 200 <= answer.status < 300:
+            return json_object(answer.body)
+        raise self._refusal(answer, [])
 
     async def _sent(
         self, part: DiscordRequest, path: str, contents: Sequence[bytes], timeout_seconds: float
@@ -281,7 +270,7 @@ class Discord:
         return {"User-Agent": self._user_agent, **kind}
 
     def _refusal(self, answer: HttpAnswer, private: Sequence[str]) -> PostroomError:
-        told = _told(answer)
+        told = json_object(answer.body)
         words = provider_words(inner_words(told), secrets=[self._token], private=private)
         refused = read_refusal(answer.status, told, answer.retry_after, words, self._now())
         return refused.told_by(answer.status, words)
@@ -295,28 +284,17 @@ def _counted(method: str, path: str) -> str:
     return f"{method} " + re.sub(r"^(channels/\d+/\w+)/.+", r"\1/…", path)
 
 
-def _check(bot_token: str, api_base_url: str) -> None:
+def _check(bot_token: str) -> None:
     if bot_token.startswith("Bot "):
         raise ValueError("the Discord bot token must be given without the word Bot before it")
     if not _TOKEN.fullmatch(bot_token):
         raise ValueError("the Discord bot token is malformed")
-    base = urlsplit(api_base_url)
-    if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
-        raise ValueError("the Discord API base URL must be a plain http(s) URL")
-
-
-def _told(answer: HttpAnswer) -> Mapping[str, Any]:
-    try:
-        told = json.loads(answer.body)
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, Mapping) else {}
 
 
 def _message_id(part: DiscordRequest, answer: HttpAnswer) -> str:
     """A reaction and a deletion are answered by silence, anything else by the message."""
     if part.act in (Verb.REACT, Verb.DELETE):
         return part.about
-    if (number := snowflake(_told(answer).get("id"))) is None:
+    if (number := snowflake(json_object(answer.body).get("id"))) is None:
         raise OutcomeUncertain("Discord accepted the request but named no message")
     return number

@@ -15,6 +15,7 @@ from typing import Any, Final
 import aiohttp
 
 from postroom.channels.discord.building import BAD_TOKEN, USER, made_at_us, snowflake
+from postroom.kernel.http.answers import JsonObject, as_object, objects_in
 from postroom.kernel.values.errors import TargetUnavailable
 from postroom.message.inbound import Flag, InboundEvent, InboundFile, InboundMessage, Listened, Press
 
@@ -36,8 +37,8 @@ def inbound_event(channel: str, name: object, told: object, bot_id: str) -> Inbo
     return _press(channel, told) if name == "INTERACTION_CREATE" else None
 
 
-def _message(channel: str, told: Mapping[str, Any], bot_id: str) -> InboundMessage | None:
-    number, place, writer = snowflake(told.get("id")), snowflake(told.get("channel_id")), _user(told.get("author"))
+def _message(channel: str, told: JsonObject, bot_id: str) -> InboundMessage | None:
+    number, place, writer = snowflake(told.get("id")), snowflake(told.get("channel_id")), _id_of(told.get("author"))
     text, replies_to = _text(told, bot_id), _replies_to(told)
     if number is None or place is None or told.get("type", 0) not in _WRITTEN:
         return None
@@ -63,25 +64,24 @@ def _message(channel: str, told: Mapping[str, Any], bot_id: str) -> InboundMessa
 
 
 def _offers(listed: object) -> tuple[InboundFile, ...]:
-    given = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
     return tuple(
         InboundFile(
             reference=str(one.get("url") or ""),
             name=str(one.get("filename") or "file"),
             size=size if isinstance(size := one.get("size"), int) else None,
         )
-        for one in given
+        for one in objects_in(listed)
     )
 
 
-def _press(channel: str, told: Mapping[str, Any]) -> Press | None:
-    data, number, token = told.get("data"), snowflake(told.get("id")), told.get("token")
-    if told.get("type") != _COMPONENT or not isinstance(data, Mapping) or data.get("component_type") != _BUTTON:
+def _press(channel: str, told: JsonObject) -> Press | None:
+    data, number, token = as_object(told.get("data")), snowflake(told.get("id")), told.get("token")
+    if told.get("type") != _COMPONENT or data.get("component_type") != _BUTTON:
         return None
     pressed, place, by = data.get("custom_id"), snowflake(told.get("channel_id")), _presser(told)
     if not isinstance(pressed, str) or not isinstance(token, str) or number is None:
         return None
-    presser = _user(by)
+    presser = _id_of(by)
     direct = [f"{USER}{presser}"] if presser and _is_direct_press(told) else []
     return Press(
         channel=channel,
@@ -90,18 +90,18 @@ def _press(channel: str, told: Mapping[str, Any]) -> Press | None:
         places=(place, *direct) if place else (),
         sender=f"{USER}{presser}" if presser and not _is_marked_bot(by) else None,
         token=pressed,
-        message_id=snowflake(message.get("id")) if isinstance(message := told.get("message"), Mapping) else None,
+        message_id=_id_of(told.get("message")),
         flags=frozenset({Flag.BOT}) if _is_marked_bot(by) else frozenset(),
     )
 
 
-def _presser(told: Mapping[str, Any]) -> object:
+def _presser(told: JsonObject) -> object:
     """In a server the user stands inside the member."""
     member = told.get("member")
     return member.get("user") if isinstance(member, Mapping) else told.get("user")
 
 
-def _text(told: Mapping[str, Any], bot_id: str) -> str | None:
+def _text(told: JsonObject, bot_id: str) -> str | None:
     """Without the bot's own name before it, by which it is called in a server."""
     content = told.get("content")
     if not isinstance(content, str) or not content:
@@ -109,24 +109,21 @@ def _text(told: Mapping[str, Any], bot_id: str) -> str | None:
     return re.sub(rf"^\s*<@!?{bot_id}>\s*", "", content) if bot_id else content
 
 
-def _replies_to(told: Mapping[str, Any]) -> str | None:
-    about = told.get("message_reference")
-    if not isinstance(about, Mapping) or _is_forward(told):
-        return None
-    return snowflake(about.get("message_id"))
+def _replies_to(told: JsonObject) -> str | None:
+    return None if _is_forward(told) else snowflake(as_object(told.get("message_reference")).get("message_id"))
 
 
-def _flags(told: Mapping[str, Any]) -> frozenset[Flag]:
+def _flags(told: JsonObject) -> frozenset[Flag]:
     marks = {Flag.FORWARDED: _is_forward(told), Flag.BOT: _is_bot(told)}
     return frozenset(flag for flag, is_so in marks.items() if is_so)
 
 
-def _is_forward(told: Mapping[str, Any]) -> bool:
-    about = told.get("message_reference")
-    return bool(told.get("message_snapshots")) or (isinstance(about, Mapping) and about.get("type") == _FORWARD)
+def _is_forward(told: JsonObject) -> bool:
+    about = as_object(told.get("message_reference"))
+    return bool(told.get("message_snapshots")) or about.get("type") == _FORWARD
 
 
-def _is_bot(told: Mapping[str, Any]) -> bool:
+def _is_bot(told: JsonObject) -> bool:
     """The author of a message from a webhook is the webhook."""
     return told.get("webhook_id") is not None or _is_marked_bot(told.get("author"))
 
@@ -136,21 +133,20 @@ def _is_marked_bot(user: object) -> bool:
     return not isinstance(user, Mapping) or user.get("bot", False) is not False or user.get("system") is True
 
 
-def _is_direct(told: Mapping[str, Any]) -> bool:
+def _is_direct(told: JsonObject) -> bool:
     return told.get("guild_id") is None and told.get("channel_type", _DIRECT) == _DIRECT
 
 
-def _is_direct_press(told: Mapping[str, Any]) -> bool:
+def _is_direct_press(told: JsonObject) -> bool:
     """Two people may use a bot in their own direct channel, where it is not one of the two."""
     if told.get("guild_id") is not None or told.get("member") is not None:
         return False
-    channel = told.get("channel")
-    kind = channel.get("type", _DIRECT) if isinstance(channel, Mapping) else _DIRECT
-    return told.get("context", _WITH_THE_BOT) == _WITH_THE_BOT and kind == _DIRECT
+    kind = as_object(told.get("channel")).get("type", _DIRECT)
+    return bool(told.get("context", _WITH_THE_BOT) == _WITH_THE_BOT and kind == _DIRECT)
 
 
-def _user(user: object) -> str | None:
-    return snowflake(user.get("id")) if isinstance(user, Mapping) else None
+def _id_of(one: object) -> str | None:
+    return snowflake(as_object(one).get("id"))
 
 
 # What a bot has to know of its session with Discord's Gateway, and the frames it sends there.
@@ -192,11 +188,10 @@ class _GatewaySession:
     sequence: int | None = None
 
     def begin(self, ready: object) -> None:
-        told = ready if isinstance(ready, Mapping) else {}
-        user = told.get("user")
+        told = as_object(ready)
         self.id = _as_text(told.get("session_id"))
         self.resume_url = _as_text(told.get("resume_gateway_url"))
-        self.bot_id = (snowflake(user.get("id")) if isinstance(user, Mapping) else None) or ""
+        self.bot_id = _id_of(told.get("user")) or ""
 
     def forget(self) -> None:
         self.id, self.resume_url, self.sequence = "", "", None
@@ -422,7 +417,7 @@ class Gateway:
             )
         return start.url
 
-    def _greeting(self, knows_us: bool) -> Mapping[str, Any]:
+    def _greeting(self, knows_us: bool) -> JsonObject:
         parts = self._parts
         return _resume(parts.token, self._session) if knows_us else _identify(parts.token, parts.intents)
 
@@ -445,7 +440,7 @@ class Gateway:
         while True:
             await self._take(socket, await self._frame(socket))
 
-    async def _take(self, socket: aiohttp.ClientWebSocketResponse, frame: Mapping[str, Any]) -> None:
+    async def _take(self, socket: aiohttp.ClientWebSocketResponse, frame: JsonObject) -> None:
         match frame.get("op"):
             case _Op.DISPATCH:
                 self._dispatch(frame)
@@ -458,7 +453,7 @@ class Gateway:
             case _Op.INVALID_SESSION:
                 raise _Cut("Discord's gateway has ended the session", resumes=frame.get("d") is True)
 
-    def _dispatch(self, frame: Mapping[str, Any]) -> None:
+    def _dispatch(self, frame: JsonObject) -> None:
         """What we cannot keep is not counted as received, so it comes again."""
         name, told, sequence = frame.get("t"), frame.get("d"), frame.get("s")
         if name == "READY":
@@ -482,15 +477,13 @@ class Gateway:
             await asyncio.sleep(interval)
         raise _Cut("Discord's gateway no longer answers")
 
-    async def _send(self, socket: aiohttp.ClientWebSocketResponse, frame: Mapping[str, Any]) -> None:
+    async def _send(self, socket: aiohttp.ClientWebSocketResponse, frame: JsonObject) -> None:
         try:
             await socket.send_str(json.dumps(frame))
         except (aiohttp.ClientError, OSError):
             raise _farewell(socket.close_code) from None
 
-    async def _frame(
-        self, socket: aiohttp.ClientWebSocketResponse, timeout_seconds: float | None = None
-    ) -> Mapping[str, Any]:
+    async def _frame(self, socket: aiohttp.ClientWebSocketResponse, timeout_seconds: float | None = None) -> JsonObject:
         try:
             received = await socket.receive(timeout_seconds)
         except TimeoutError:
@@ -501,7 +494,7 @@ class Gateway:
             frame = json.loads(received.data)
         except (ValueError, RecursionError):
             raise _Cut("Discord's gateway said something unreadable") from None
-        return frame if isinstance(frame, Mapping) else {}
+        return as_object(frame)
 
     @asynccontextmanager
     async def _connected(self, url: str) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
@@ -533,9 +526,8 @@ class Gateway:
         return self._http
 
 
-def _interval(hello: Mapping[str, Any]) -> float:
-    told = hello.get("d")
-    milliseconds = told.get("heartbeat_interval") if isinstance(told, Mapping) else None
+def _interval(hello: JsonObject) -> float:
+    milliseconds = as_object(hello.get("d")).get("heartbeat_interval")
     if hello.get("op") != _Op.HELLO or isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
         raise _Cut("Discord's gateway did not greet us")
     return max(float(milliseconds), 1.0) / 1000

@@ -13,7 +13,7 @@ from ipaddress import ip_address
 from typing import Final, Literal, assert_never
 from urllib.parse import quote, urlsplit
 
-from postroom.channels.carried_files import UNTYPED, plain_name, plain_type
+from postroom.channels.shared import UNTYPED, check_text, plain_name, plain_type
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import html_of, readable
 from postroom.kernel.values.errors import ValidationError
@@ -99,10 +99,7 @@ def build(message: Message, *, sender: str, name: str = "", now: datetime, more:
         raise ValidationError("recipient is not a single e-mail address")
     if message.revises is not None:
         raise ValidationError("e-mail cannot be edited")
-    if not message.text.strip():
-        raise ValidationError("message must not be blank")
-    if problem := text_problem(message.text):
-        raise ValidationError(f"message {problem}")
+    check_text(message)
     own_id = message_id("delivery id", name or f"{message.delivery_id}@{domain_of(sender)}")
     if own_id is None:
         raise ValidationError("the delivery id cannot be part of a Message-ID")

@@ -15,7 +15,6 @@ from typing import Final, cast
 from aiosmtplib import SMTP, SMTPException, SMTPResponseException, SMTPServerDisconnected
 
 from postroom.channels.capabilities import EMAIL
-from postroom.channels.carried_files import check_files, read_file
 from postroom.channels.email.building import (
     OutgoingMail,
     Security,
@@ -30,6 +29,7 @@ from postroom.channels.email.incoming.imap import ImapAccount
 from postroom.channels.email.incoming.listening import MailListening, MailReading
 from postroom.channels.email.incoming.reading import OwnMessages
 from postroom.channels.email.oauth import MailAccess, xoauth2
+from postroom.channels.shared import check_files, read_file
 from postroom.kernel.http.answers import provider_words
 from postroom.kernel.http.call import out_of_descriptors
 from postroom.kernel.values.errors import (

@@ -14,12 +14,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from aiohttp import web
 from cryptography.exceptions import InvalidTag
 
+from postroom.kernel.http.answers import json_object
 from postroom.kernel.http.call import HttpAnswer, HttpCall
 from postroom.kernel.running.process import Seal, household_key
 from postroom.kernel.values.errors import CredentialsRefused, OutcomeUncertain, PostroomError, TargetUnavailable
@@ -110,7 +111,7 @@ async def _ask(title: str, url: str, fields: dict[str, str]) -> HttpAnswer:
 
 def _granted(title: str, answer: HttpAnswer, again: str) -> _Granted:
     """`again` is what one does to be let in anew. Raises NotYet, or one of our errors, without any words of theirs."""
-    told = _document(answer)
+    told = json_object(answer.body)
     if answer.status == 200 and isinstance(token := told.get("access_token"), str) and token:
         lasts = told.get("expires_in")
         return _Granted(
@@ -125,14 +126,6 @@ def _granted(title: str, answer: HttpAnswer, again: str) -> _Granted:
         said = f" ({code})" if code.replace("_", "").isalnum() else ""
         raise CredentialsRefused(f"{title} does not let us into the mailbox any more{said}: {again}")
     raise TargetUnavailable(f"{title} gave no access to the mailbox just now ({answer.status})")
-
-
-def _document(answer: HttpAnswer) -> dict[str, Any]:
-    try:
-        told = json.loads(answer.body)
-    except ValueError:
-        return {}
-    return told if isinstance(told, dict) else {}
 
 
 def _text(value: object) -> str:
@@ -298,7 +291,7 @@ async def by_code(
     answer = await _ask(
         provider.title, provider.device_url, {"client_id": client_id, "scope": " ".join(provider.scopes)}
     )
-    told = _document(answer)
+    told = json_object(answer.body)
     code, shown, where = (told.get(name) for name in ("device_code", "user_code", "verification_uri"))
     if answer.status != 200 or not (isinstance(code, str) and isinstance(shown, str) and isinstance(where, str)):
         raise TargetUnavailable(f"{provider.title} gave no code ({answer.status}): check the client id")

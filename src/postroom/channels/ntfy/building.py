@@ -10,23 +10,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from postroom.channels.carried_files import plain_name, plain_type
 from postroom.channels.email.building import encoded
-from postroom.kernel.http.answers import asked_seconds
+from postroom.channels.shared import check_text, one_line, plain_name, plain_type, with_links
+from postroom.kernel.http.answers import JsonObject, asked_seconds, broken, json_object, throttled
 from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.text.rich import cut, marked, split
 from postroom.kernel.values.errors import (
-    LONGEST_SECONDS,
     CredentialsRefused,
     OutcomeUncertain,
     PostroomError,
-    ProviderFailed,
     ProviderThrottled,
-    TargetUnavailable,
     ValidationError,
-    shortened,
 )
-from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import REPEAT_MARK, Intent, Message, Priority, Receipt
@@ -86,7 +81,7 @@ def build(message: Message, answers_url: str) -> Sequence[NtfyCall]:
     if message.revises is not None and message.revises.deletes:
         return _deletes(message.revises, topic)
     _check_text(message)
-    text = _with_links(message.text, message.markup)
+    text = with_links(message.text, _unplaced(message.markup))
     if message.revises is not None:
         return _edits(message, message.revises, topic, text, answers_url)
     bodies = [_body(message, topic, part) for part in _parts(message, text)]
@@ -147,11 +142,7 @@ def _delete(revises: Revision, topic: str, one: str) -> NtfyCall:
 def _check_text(message: Message) -> None:
     if message.revises is not None and not message.text:
         raise ValidationError("ntfy cannot change buttons without their message")
-    if not message.text.strip():
-        raise ValidationError("message must not be blank")
-    for name, text in (("message", message.text), ("subject", message.subject or "")):
-        if problem := text_problem(text):
-            raise ValidationError(f"{name} {problem}")
+    check_text(message, subject=True)
 
 
 def _body(message: Message, topic: str, text: str) -> dict[str, Any]:
@@ -224,17 +215,12 @@ def _actions_of(markup: Markup, topic: str, answers_url: str) -> list[dict[str, 
     return [*pressed, *(_view(button) for button in _links(markup)[: _MOST - len(pressed)] if _fits(button))]
 
 
-def _with_links(text: str, markup: Markup | None) -> str:
-    """The links that are no buttons, below the text."""
+def _unplaced(markup: Markup | None) -> list[Button]:
+    """The links that are no buttons."""
     if markup is None:
-        return text
+        return []
     room = _MOST - sum(button.token is not None for button in markup.every_button)
-    lines = [
-        f"{_one_line(button.label)}: {button.url}"
-        for place, button in enumerate(_links(markup))
-        if place >= room or not _fits(button)
-    ]
-    return "\n\n".join([text.rstrip(), "\n".join(lines)]) if lines else text
+    return [button for place, button in enumerate(_links(markup)) if place >= room or not _fits(button)]
 
 
 def read_pressed(body: str) -> tuple[str, str] | None:
@@ -250,7 +236,7 @@ def _press(button: Button, topic: str, answers_url: str) -> dict[str, Any]:
         raise ValidationError("a button's token must have 1 to 64 printable characters")
     return {
         "action": "http",
-        "label": _one_line(button.label),
+        "label": _label(button),
         "url": answers_url,
         "method": "POST",
         "body": f"{button.token} {topic}",
@@ -259,7 +245,7 @@ def _press(button: Button, topic: str, answers_url: str) -> dict[str, Any]:
 
 
 def _view(button: Button) -> dict[str, Any]:
-    return {"action": "view", "label": _one_line(button.label), "url": button.url}
+    return {"action": "view", "label": _label(button), "url": button.url}
 
 
 def _links(markup: Markup) -> list[Button]:
@@ -271,12 +257,8 @@ def _fits(button: Button) -> bool:
     return url.startswith(("http://", "https://")) and _utf8_length(url) <= _URL_BYTES
 
 
-def _one_line(label: str) -> str:
-    if problem := text_problem(label):
-        raise ValidationError(f"a button's text {problem}")
-    if not (line := " ".join(label.split())):
-        raise ValidationError("a button's text must not be blank")
-    return cut(line, _LABEL_BYTES, _utf8_length)
+def _label(button: Button) -> str:
+    return cut(one_line(button.label), _LABEL_BYTES, _utf8_length)
 
 
 # Files for an ntfy topic: each a notification of its own after the text, with what it says in headers.
@@ -312,31 +294,22 @@ _DAILY: Final = frozenset({42905, 42908})  # bandwidth and messages are counted 
 _REFILL_SECONDS: Final = 5.0  # a request comes back every five seconds
 _JUST_BEGUN_SECONDS: Final = 300.0  # a day that begins there a little later than here
 _SOON_SECONDS: Final = 60.0
-_BROKE_WHILE_ANSWERING: Final = frozenset({500, 502, 504})
 
 
-def parse(body: bytes) -> Mapping[str, Any]:
-    try:
-        told = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, Mapping) else {}
-
-
-def events(body: bytes) -> Iterator[Mapping[str, Any]]:
+def events(body: bytes) -> Iterator[JsonObject]:
     """One to a line; what is no event says nothing."""
-    return (event for line in body.splitlines() if (event := parse(line)))
+    return (event for line in body.splitlines() if (event := json_object(line)))
 
 
 def read_receipt(answer: HttpAnswer) -> Receipt:
-    name = parse(answer.body).get("id")
+    name = json_object(answer.body).get("id")
     if not isinstance(name, str) or not name:
         raise OutcomeUncertain("ntfy accepted the message and named none")
     return Receipt(name)
 
 
 def read_refusal(answer: HttpAnswer, words: str, now: datetime) -> PostroomError:
-    status, code = answer.status, parse(answer.body).get("code")
+    status, code = answer.status, json_object(answer.body).get("code")
     said = f"ntfy answered {status}" + (f": {words}" if words else "")
     match status:
         case 429:
@@ -350,14 +323,14 @@ def read_refusal(answer: HttpAnswer, words: str, now: datetime) -> PostroomError
         case _ if 400 <= status < 500:
             return ValidationError(said)
         case _:
-            return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
+            return broken(said, status)
 
 
 def _throttled(said: str, code: object, retry_after: str | None, now: datetime) -> ProviderThrottled:
     if code in _DAILY:
         return ProviderThrottled(f"{said}; the day's quota is used up", retry_after_seconds=until_reset(now))
     asked = asked_seconds(None if retry_after else _REFILL_SECONDS, retry_after, now)
-    return ProviderThrottled(said + shortened(asked), retry_after_seconds=min(asked, LONGEST_SECONDS))
+    return throttled(said, asked)
 
 
 def until_reset(now: datetime) -> float:

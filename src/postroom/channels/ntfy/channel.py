@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import aiohttp
 
 from postroom.channels.capabilities import NTFY
-from postroom.channels.carried_files import check_files, read_file
 from postroom.channels.ntfy.building import (
     BODY_BYTES,
     TOPIC,
@@ -24,15 +22,14 @@ from postroom.channels.ntfy.building import (
     build,
     events,
     file_headers,
-    parse,
     read_pressed,
     read_receipt,
     read_refusal,
 )
-from postroom.kernel.http.answers import provider_words
+from postroom.channels.shared import asked, base_url, check_files, read_file
+from postroom.kernel.http.answers import JsonObject, as_object, json_object, provider_words
 from postroom.kernel.http.call import MOST_BYTES, HttpAnswer, HttpCall, whole_answer
 from postroom.kernel.values.errors import (
-    OutcomeUncertain,
     PostroomError,
     TargetUnavailable,
     ValidationError,
@@ -50,7 +47,7 @@ _USUAL_SECONDS: Final = 43_200  # how long a server keeps messages unless it is 
 _TOO_OLD: Final = "this ntfy server keeps no sequence ids and cannot be asked what arrived: it needs version 2.16"
 
 
-def found(call: NtfyCall, told: Iterable[Mapping[str, Any]]) -> Receipt | None:
+def found(call: NtfyCall, told: Iterable[JsonObject]) -> Receipt | None:
     """Raises when something looks like it, on a server too old to say whether it is."""
     messages = [event for event in told if event.get("event") == "message" and isinstance(event.get("id"), str)]
     ours = [event for event in messages if event.get("sequence_id") == call.sequence_id]
@@ -63,19 +60,18 @@ def found(call: NtfyCall, told: Iterable[Mapping[str, Any]]) -> Receipt | None:
     return None
 
 
-def _keeps_messages(told: Sequence[Mapping[str, Any]]) -> bool:
+def _keeps_messages(told: Sequence[JsonObject]) -> bool:
     """Whether one of them is there for a while; without any, nothing is known."""
     return any(_number(event.get("expires")) > _number(event.get("time")) for event in told)
 
 
-def _kept_seconds(account: Mapping[str, Any]) -> float:
+def _kept_seconds(account: JsonObject) -> float:
     """As the server says to those who ask about their account."""
-    limits = account.get("limits")
-    said = limits.get("messages_expiry_duration") if isinstance(limits, Mapping) else None
+    said = as_object(account.get("limits")).get("messages_expiry_duration")
     return _USUAL_SECONDS if said is None else _number(said)
 
 
-def _says_the_same(call: NtfyCall, event: Mapping[str, Any]) -> bool:
+def _says_the_same(call: NtfyCall, event: JsonObject) -> bool:
     """The server takes the space off both ends."""
     return str(event.get("message", "")).strip() == call.text.strip() and event.get("title") == call.body.get("title")
 
@@ -105,7 +101,7 @@ class Presses:
         self._assurance = assurance
         self._given: dict[str, int] = {}
 
-    def heard(self, position: int | None, told: Iterable[Mapping[str, Any]], *, everything: bool = True) -> Listened:
+    def heard(self, position: int | None, told: Iterable[JsonObject], *, everything: bool = True) -> Listened:
         new = self._new(position, told)
         if not new:
             return Listened(everything=everything)
@@ -115,10 +111,10 @@ class Presses:
         presses = [press for name, event in new.items() if (press := self._press(name, event)) is not None]
         return Listened(events=presses, position=reached, everything=everything)
 
-    def has_new(self, position: int | None, told: Iterable[Mapping[str, Any]]) -> bool:
+    def has_new(self, position: int | None, told: Iterable[JsonObject]) -> bool:
         return bool(self._new(position, told))
 
-    def _new(self, position: int | None, told: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    def _new(self, position: int | None, told: Iterable[JsonObject]) -> dict[str, JsonObject]:
         return {name: event for event in told if (name := _name(event)) and not self._is_handled(name, position)}
 
     def _is_handled(self, name: str, position: int | None) -> bool:
@@ -130,7 +126,7 @@ class Presses:
         kept = {name: given for name, given in self._given.items() if given >= oldest}
         self._given = kept | dict.fromkeys(new, reached)
 
-    def _press(self, name: str, event: Mapping[str, Any]) -> Press | None:
+    def _press(self, name: str, event: JsonObject) -> Press | None:
         pressed = read_pressed(str(event.get("message", "")))
         if pressed is None:
             return None
@@ -146,12 +142,12 @@ class Presses:
         )
 
 
-def _name(event: Mapping[str, Any]) -> str | None:
+def _name(event: JsonObject) -> str | None:
     name = event.get("id")
     return name if event.get("event") == "message" and isinstance(name, str) and name else None
 
 
-def _second(event: Mapping[str, Any]) -> int:
+def _second(event: JsonObject) -> int:
     moment = event.get("time")
     return moment if isinstance(moment, int) and not isinstance(moment, bool) else 0
 
@@ -159,7 +155,7 @@ def _second(event: Mapping[str, Any]) -> int:
 # A subscription to one topic that is held open until something is published there.
 
 _LONGEST_LINE_BYTES: Final = 1_048_576
-_Wanted = Callable[[Sequence[Mapping[str, Any]]], bool]
+_Wanted = Callable[[Sequence[JsonObject]], bool]
 
 
 class _TopicStream:
@@ -174,9 +170,9 @@ class _TopicStream:
 
     async def until(
         self, url: str, headers: Mapping[str, str], wanted: _Wanted, timeout_seconds: float
-    ) -> list[Mapping[str, Any]] | HttpAnswer:
+    ) -> list[JsonObject] | HttpAnswer:
         """The events so far, as soon as they are wanted or the time is over; the answer itself when it is a refusal."""
-        heard: list[Mapping[str, Any]] = []
+        heard: list[JsonObject] = []
         try:
             async with asyncio.timeout(timeout_seconds), self._opened().get(url, **_as_it_is(headers)) as response:
                 if response.status != 200:
@@ -196,7 +192,7 @@ class _TopicStream:
         if session is not None:
             await session.close()
 
-    async def _collect(self, content: aiohttp.StreamReader, heard: list[Mapping[str, Any]], wanted: _Wanted) -> bool:
+    async def _collect(self, content: aiohttp.StreamReader, heard: list[JsonObject], wanted: _Wanted) -> bool:
         """False when the other side has ended it."""
         rest = b""
         while piece := await content.readany():
@@ -246,10 +242,10 @@ class Ntfy:
         files: FileContents | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        _check(url, token, answers_topic)
+        _check(token, answers_topic)
         self.name = name
         self.capabilities: Capabilities = NTFY if answers_topic else _SEND_ONLY
-        self._url = url.rstrip("/")
+        self._url = base_url(url, "the ntfy url must be a plain http(s) address, such as https://ntfy.sh")
         self._token = token
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._answers_topic = answers_topic
@@ -338,7 +334,7 @@ class Ntfy:
         raise self._refusal(answer, ())
 
     async def _wait(self, path: str, position: int | None, timeout_seconds: float) -> Listened:
-        def is_new(told: Sequence[Mapping[str, Any]]) -> bool:
+        def is_new(told: Sequence[JsonObject]) -> bool:
             return self._presses.has_new(position, told)
 
         told = await self._stream.until(f"{self._url}{path}", self._headers, is_new, timeout_seconds)
@@ -351,7 +347,7 @@ class Ntfy:
         if (self._now() - since).total_seconds() + _CLOCKS_DIFFER_SECONDS > for_seconds:
             raise TargetUnavailable("ntfy no longer keeps messages of that time, or keeps none at all")
 
-    async def _account(self, timeout_seconds: float) -> Mapping[str, Any]:
+    async def _account(self, timeout_seconds: float) -> JsonObject:
         """Empty on a server that has no accounts; then it says at least that it is well."""
         answer = await self._get("/v1/account", timeout_seconds)
         if answer.status == 404:
@@ -359,7 +355,7 @@ class Ntfy:
             return {}
         if answer.status != 200:
             raise self._unable(answer)
-        return parse(answer.body)
+        return json_object(answer.body)
 
     async def _ask(self, path: str, timeout_seconds: float) -> bytes:
         answer = await self._get(path, timeout_seconds)
@@ -368,12 +364,7 @@ class Ntfy:
         return answer.body
 
     async def _get(self, path: str, timeout_seconds: float) -> HttpAnswer:
-        """A question changes nothing, so no answer is only ever "unavailable"."""
-        try:
-            return await self._http.request("GET", f"{self._url}{path}", timeout_seconds, headers=self._headers)
-        except OutcomeUncertain as error:
-            reason = error.message
-        raise TargetUnavailable(reason)
+        return await asked(self._http.request("GET", f"{self._url}{path}", timeout_seconds, headers=self._headers))
 
     def _unable(self, answer: HttpAnswer) -> PostroomError:
         """Of a question: no refusal is a message's fault."""
@@ -381,7 +372,7 @@ class Ntfy:
         return TargetUnavailable(refusal.message) if isinstance(refusal, ValidationError) else refusal
 
     def _refusal(self, answer: HttpAnswer, private: Sequence[str]) -> PostroomError:
-        words = provider_words(parse(answer.body).get("error"), secrets=[self._token], private=private)
+        words = provider_words(json_object(answer.body).get("error"), secrets=[self._token], private=private)
         return read_refusal(answer, words, self._now()).told_by(answer.status, words)
 
 
@@ -394,10 +385,7 @@ def _written(call: NtfyCall) -> bytes:
     return json.dumps(call.body, ensure_ascii=False).encode()
 
 
-def _check(url: str, token: str, answers_topic: str) -> None:
-    base = urlsplit(url)
-    if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
-        raise ValueError("the ntfy url must be a plain http(s) address, such as https://ntfy.sh")
+def _check(token: str, answers_topic: str) -> None:
     if token and not _TOKEN.fullmatch(token):
         raise ValueError("the ntfy token is malformed")
     if answers_topic and not TOPIC.fullmatch(answers_topic):

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any, Final, assert_never
 from urllib.parse import urlsplit
 
+from postroom.channels.shared import check_text, one_line, token_of
 from postroom.channels.slack.web_api import (
     DELETE,
     DELETE_FILE,
@@ -41,7 +42,6 @@ from postroom.kernel.text.rich import (
     utf16_length,
 )
 from postroom.kernel.values.errors import ValidationError
-from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message
 from postroom.message.markup import Button, ButtonStyle, Markup, Revision
@@ -58,7 +58,7 @@ def marking_key(bot_token: str) -> bytes:
 
 def build(message: Message, key: bytes) -> Sequence[SlackCall]:
     if message.revises is not None:
-        _check_text(message.text)
+        check_text(message)
         return _edits(message, message.revises, key)
     match message.intent:
         case Intent.SEND:
@@ -73,9 +73,7 @@ def build(message: Message, key: bytes) -> Sequence[SlackCall]:
 
 def _posts(message: Message, key: bytes, where: dict[str, Any]) -> Sequence[SlackCall]:
     """Buttons stand under the last text; the files come after it, each published by itself."""
-    if not message.text:
-        raise ValidationError("message must not be blank")
-    _check_text(message.text)
+    check_text(message)
     to = {"channel": _address(message)} | where
     bodies = _bodies(message, key, to, _contents(message))
     bodies[-1]["blocks"] += _actions(message.markup)
@@ -157,13 +155,6 @@ def _shown(piece: str) -> dict[str, Any]:
 def _marked(key: bytes, delivery_id: DeliveryId, part: int) -> dict[str, Any]:
     mark = hmac.new(key, f"{delivery_id}:{part}".encode(), hashlib.sha256).hexdigest()[:32]
     return {"metadata": {"event_type": EVENT_TYPE, "event_payload": {"mark": mark}}}
-
-
-def _check_text(text: str) -> None:
-    if text and not text.strip():
-        raise ValidationError("message must not be blank")
-    if problem := text_problem(text):
-        raise ValidationError(f"message {problem}")
 
 
 def _address(message: Message) -> str:
@@ -388,16 +379,18 @@ def _actions(markup: Markup | None) -> list[dict[str, Any]]:
     buttons = markup.every_button if markup else ()
     if len(buttons) > _MOST_BUTTONS:
         raise ValidationError(f"a Slack message has at most {_MOST_BUTTONS} buttons")
-    return [{"type": "actions", "elements": _elements(buttons)}] if buttons else []
-
-
-def _elements(buttons: Sequence[Button]) -> list[dict[str, Any]]:
-    return [_element(number, button) for number, button in enumerate(buttons)]
+    elements = [_element(number, button) for number, button in enumerate(buttons)]
+    return [{"type": "actions", "elements": elements}] if elements else []
 
 
 def _element(number: int, button: Button) -> dict[str, Any]:
     """`action_id` has to differ from button to button; what was pressed is said by `value`."""
-    element = {"type": "button", "text": _plain(_label(button)), "action_id": f"postroom-{number}", **_action(button)}
+    element = {
+        "type": "button",
+        "text": _plain(shortened(one_line(button.label), _LONGEST_LABEL)),
+        "action_id": f"postroom-{number}",
+        **_action(button),
+    }
     return element | ({"style": _STYLES[button.style]} if button.style else {})
 
 
@@ -406,19 +399,7 @@ def _action(button: Button) -> dict[str, str]:
         if len(button.url) > _LONGEST_URL or not _WEB_ADDRESS.fullmatch(button.url):
             raise ValidationError(f"a Slack button opens a web address of at most {_LONGEST_URL} characters")
         return {"url": button.url}
-    token = button.token or ""
-    if not token or text_problem(token) or len(token) > _LONGEST_TOKEN:
-        raise ValidationError(f"a button's token must have 1 to {_LONGEST_TOKEN} characters")
-    return {"value": token}
-
-
-def _label(button: Button) -> str:
-    if problem := text_problem(button.label):
-        raise ValidationError(f"a button's text {problem}")
-    line = " ".join(button.label.split())
-    if not line:
-        raise ValidationError("a button's text must not be blank")
-    return shortened(line, _LONGEST_LABEL)
+    return {"value": token_of(button, _LONGEST_TOKEN)}
 
 
 def _plain(text: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -12,7 +12,7 @@ from typing import Any, Final
 import structlog
 
 from postroom.channels.capabilities import SLACK
-from postroom.channels.carried_files import check_files, read_file
+from postroom.channels.shared import blameless, check_files, read_file
 from postroom.channels.slack.building import PART_LIMIT, build, marking_key, section, shortened
 from postroom.channels.slack.listening import (
     CONNECT_SECONDS,
@@ -37,14 +37,12 @@ from postroom.channels.slack.web_api import (
     SlackSearch,
     SlackUploads,
     SlackWebApi,
-    Told,
     address,
-    blameless,
     is_message_id,
     is_place,
     is_user,
 )
-from postroom.kernel.http.answers import provider_words
+from postroom.kernel.http.answers import JsonObject, as_object, provider_words
 from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable
 from postroom.message.attachment import Attachment, FileContents
 from postroom.message.delivery import Message, Receipt
@@ -133,8 +131,8 @@ class Slack:
             return file
         if file.reference.startswith("id:"):
             query = {"file": file.reference.removeprefix("id:")}
-            told = (await blameless(self._api.look("files.info", query, ends_at - time.monotonic()))).get("file")
-            file = offer(told if isinstance(told, Mapping) else {})
+            told = await blameless(self._api.look("files.info", query, ends_at - time.monotonic()))
+            file = offer(as_object(told.get("file")))
         return await self._api.fetch(file, ends_at - time.monotonic())
 
     async def answer_press(
@@ -185,7 +183,7 @@ class Slack:
             return
         raise TargetUnavailable(f"messages can be sent, but no answers are heard with app_token: {reason}")
 
-    def _event(self, envelope: Mapping[str, Any]) -> InboundEvent | None:
+    def _event(self, envelope: JsonObject) -> InboundEvent | None:
         event = inbound_event(self.name, envelope)
         self._threads.heard(event)
         return event
@@ -242,15 +240,14 @@ class Slack:
             return place
         if place not in self._direct:
             told = await self._api.ask("conversations.open", {"users": place}, timeout_seconds)
-            channel = told.get("channel")
-            found = channel.get("id") if isinstance(channel, Mapping) else None
+            found = as_object(told.get("channel")).get("id")
             if not is_place(found):
                 raise TargetUnavailable("Slack named no direct message with this person")
             self._direct[place] = str(found)
         return self._direct[place]
 
 
-def _receipt(call: SlackCall, told: Told) -> Receipt:
+def _receipt(call: SlackCall, told: JsonObject) -> Receipt:
     """Of an edit not the message's own name, under which replies are looked for: that belongs to the first delivery."""
     if call.method == REACT:
         return Receipt(f"reaction:{call.channel}:{call.body['timestamp']}", conversation=call.channel)

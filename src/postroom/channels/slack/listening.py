@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import aiohttp
 import structlog
@@ -20,6 +19,7 @@ from postroom.channels.slack.web_api import (
     is_place,
     is_user,
 )
+from postroom.kernel.http.answers import JsonObject, as_object, json_object, objects_in
 from postroom.kernel.values.errors import (
     CredentialsRefused,
     PostroomError,
@@ -35,8 +35,6 @@ _BY_HAND: Final = frozenset([None, "file_share", "thread_broadcast", "me_message
 _ABOUT_OTHERS: Final = frozenset(["message_changed", "message_deleted", "message_replied", "ekm_access_denied"])
 _NOT_THERE: Final = frozenset(["tombstone", "hidden_by_limit"])
 _SLACKBOT: Final = "USLACKBOT"
-
-_Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,18 +57,18 @@ def pressed_in(callback_id: str) -> PressedIn | None:
     return PressedIn(channel=channel, user=user, thread=thread if is_message_id(thread) else None)
 
 
-def inbound_event(channel: str, envelope: _Object) -> InboundEvent | None:
-    payload = _object(envelope.get("payload"))
+def inbound_event(channel: str, envelope: JsonObject) -> InboundEvent | None:
+    payload = as_object(envelope.get("payload"))
     match envelope.get("type"):
         case "events_api":
-            return _message(channel, _object(payload.get("event")), _own_user(payload))
+            return _message(channel, as_object(payload.get("event")), _own_user(payload))
         case "interactive":
             return _press(channel, payload) if payload.get("type") == "block_actions" else None
         case _:
             return None
 
 
-def _message(channel: str, event: _Object, bot: str | None) -> InboundMessage | None:
+def _message(channel: str, event: JsonObject, bot: str | None) -> InboundMessage | None:
     """A mention in a channel comes twice, as itself and as a message; both have the same name."""
     place, stamp, text = event.get("channel"), event.get("ts"), event.get("text")
     if event.get("type") not in _HEARD or event.get("subtype") in _ABOUT_OTHERS or event.get("hidden"):
@@ -91,11 +89,11 @@ def _message(channel: str, event: _Object, bot: str | None) -> InboundMessage | 
         addressed=event.get("type") == "app_mention" or (bot is not None and f"<@{bot}>" in str(text)),
         said_at_us=_microseconds(str(stamp)),
         flags=flags,
-        offers=tuple(offer(one) for one in _objects(event.get("files"))),
+        offers=tuple(offer(one) for one in objects_in(event.get("files"))),
     )
 
 
-def offer(told: _Object) -> InboundFile:
+def offer(told: JsonObject) -> InboundFile:
     """Of a file that is only known by its id Slack tells the rest when it is asked."""
     url, size = told.get("url_private_download") or told.get("url_private"), told.get("size")
     name, gone = told.get("name") or told.get("title"), told.get("mode") in _NOT_THERE
@@ -107,14 +105,14 @@ def offer(told: _Object) -> InboundFile:
     )
 
 
-def _press(channel: str, payload: _Object) -> Press | None:
+def _press(channel: str, payload: JsonObject) -> Press | None:
     """A button that opens a link is announced as well, without a value; that is for nobody to hear."""
-    pressed = next((one for one in _objects(payload.get("actions")) if isinstance(one.get("value"), str)), None)
-    place, user = _pressed_place(payload), _object(payload.get("user")).get("id")
+    pressed = next((one for one in objects_in(payload.get("actions")) if isinstance(one.get("value"), str)), None)
+    place, user = _pressed_place(payload), as_object(payload.get("user")).get("id")
     if pressed is None or place is None:
         return None
     sender = user if is_user(user) else None
-    message, container = _object(payload.get("message")), _object(payload.get("container"))
+    message, container = as_object(payload.get("message")), as_object(payload.get("container"))
     where = PressedIn(channel=place, user=sender or "", thread=message.get("thread_ts"))
     stamp = message.get("ts") or container.get("message_ts")
     return Press(
@@ -128,8 +126,8 @@ def _press(channel: str, payload: _Object) -> Press | None:
     )
 
 
-def _pressed_place(payload: _Object) -> str | None:
-    named = _object(payload.get("channel")).get("id") or _object(payload.get("container")).get("channel_id")
+def _pressed_place(payload: JsonObject) -> str | None:
+    named = as_object(payload.get("channel")).get("id") or as_object(payload.get("container")).get("channel_id")
     return named if is_place(named) else None
 
 
@@ -138,45 +136,37 @@ def _places(place: str, sender: str | None, is_alone: bool) -> tuple[str, ...]:
     return (place, sender) if is_alone and sender is not None else (place,)
 
 
-def _sender(event: _Object) -> str | None:
+def _sender(event: JsonObject) -> str | None:
     user = event.get("user")
     return user if is_user(user) and not _is_bot(event) else None
 
 
-def _flags(event: _Object) -> frozenset[Flag]:
+def _flags(event: JsonObject) -> frozenset[Flag]:
     marks = {
         Flag.BOT: _is_bot(event),
         Flag.AUTOMATIC: event.get("subtype") not in _BY_HAND,
-        Flag.FORWARDED: any(one.get("is_share") for one in _objects(event.get("attachments"))),
+        Flag.FORWARDED: any(one.get("is_share") for one in objects_in(event.get("attachments"))),
     }
     return frozenset(flag for flag, is_so in marks.items() if is_so)
 
 
-def _is_bot(event: _Object) -> bool:
+def _is_bot(event: JsonObject) -> bool:
     return bool(event.get("bot_id") or event.get("bot_profile")) or event.get("user") == _SLACKBOT
 
 
-def _root(event: _Object) -> str | None:
+def _root(event: JsonObject) -> str | None:
     root = event.get("thread_ts")
     return root if is_message_id(root) and root != event.get("ts") else None
 
 
-def _own_user(payload: _Object) -> str | None:
-    named = next((one.get("user_id") for one in _objects(payload.get("authorizations")) if one.get("is_bot")), None)
+def _own_user(payload: JsonObject) -> str | None:
+    named = next((one.get("user_id") for one in objects_in(payload.get("authorizations")) if one.get("is_bot")), None)
     return named if is_user(named) else None
 
 
 def _microseconds(stamp: str) -> int:
     whole, _, fraction = stamp.partition(".")
     return int(whole) * 1_000_000 + int(fraction.ljust(6, "0"))
-
-
-def _object(value: object) -> _Object:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _objects(value: object) -> list[_Object]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
 # Which thread a message was heard in: an answer to it goes to the thread's first message, as Slack wants.
@@ -233,7 +223,7 @@ class _SlackFrame:
     """What one connection brought; None says that it has ended."""
 
     connection: _SlackConnection
-    content: Mapping[str, Any] | None
+    content: JsonObject | None
 
 
 class SocketMode:
@@ -312,7 +302,7 @@ class SocketMode:
     async def _read(self, connection: _SlackConnection) -> None:
         try:
             async for message in connection.socket:
-                if message.type is aiohttp.WSMsgType.TEXT and (content := _parsed(message.data)) is not None:
+                if message.type is aiohttp.WSMsgType.TEXT and (content := json_object(message.data)):
                     await self._frames.put(_SlackFrame(connection=connection, content=content))
         finally:
             if connection in self._connections:
@@ -326,14 +316,6 @@ async def _said(socket: aiohttp.ClientWebSocketResponse, words: Mapping[str, str
     except (aiohttp.ClientError, OSError, RuntimeError):
         return False
     return True
-
-
-def _parsed(data: str) -> Mapping[str, Any] | None:
-    try:
-        content = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return content if isinstance(content, Mapping) else None
 
 
 # Hear what people do at Slack; an envelope is acknowledged once what it brought has been handled, and not before.
@@ -360,7 +342,7 @@ class SlackListening:
     """Positions are microseconds since 1970, never below one that was given before, so they grow over restarts."""
 
     def __init__(
-        self, sockets: SocketMode, read: Callable[[Mapping[str, Any]], InboundEvent | None], now_us: Callable[[], int]
+        self, sockets: SocketMode, read: Callable[[JsonObject], InboundEvent | None], now_us: Callable[[], int]
     ) -> None:
         self._sockets = sockets
         self._read = read
@@ -411,7 +393,7 @@ class SlackListening:
             raise TargetUnavailable(words)
         return await self._sockets.renew(connection)
 
-    async def _keep(self, connection: _SlackConnection, content: Mapping[str, Any]) -> None:
+    async def _keep(self, connection: _SlackConnection, content: JsonObject) -> None:
         """What is for nobody to handle is done with at once, such as a command or somebody's edit."""
         envelope_id = content.get("envelope_id")
         if not isinstance(envelope_id, str):

@@ -6,26 +6,30 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
-from postroom.channels.carried_files import fetched, is_at, plain_name
-from postroom.kernel.http.answers import asked_seconds
+from postroom.channels.shared import asked, base_url, fetched, is_at, plain_name
+from postroom.kernel.http.answers import (
+    JsonObject,
+    as_object,
+    asked_seconds,
+    broken,
+    json_object,
+    objects_in,
+    throttled,
+)
 from postroom.kernel.http.call import HttpAnswer, HttpCall
 from postroom.kernel.values.errors import (
-    LONGEST_SECONDS,
     CredentialsRefused,
     DeliveryTimeout,
     OutcomeUncertain,
     PostroomError,
-    ProviderFailed,
-    ProviderThrottled,
     TargetUnavailable,
     ValidationError,
-    shortened,
 )
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import Receipt
@@ -162,7 +166,6 @@ SENTENCES: Final[Mapping[str, str]] = {
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _SCOPES = re.compile(r"[a-z][a-z0-9_.:,]{0,200}")
-_BROKE_WHILE_ANSWERING: Final = frozenset({500, 502, 504})  # 503 says that nothing was begun
 _NOT_FOR_US: Final = frozenset({401, 403, 404})  # no message is at fault
 
 
@@ -174,12 +177,12 @@ class MessageGone(ValidationError):
     """There is no such message any more; who wanted it gone has what they wanted."""
 
 
-def refusal(answer: HttpAnswer, told: Mapping[str, Any], now: datetime) -> PostroomError:
+def refusal(answer: HttpAnswer, told: JsonObject, now: datetime) -> PostroomError:
     code = _code(told)
     return _meaning(answer, told, code, now).told_by(answer.status, code or "")
 
 
-def _meaning(answer: HttpAnswer, told: Mapping[str, Any], code: str | None, now: datetime) -> PostroomError:
+def _meaning(answer: HttpAnswer, told: JsonObject, code: str | None, now: datetime) -> PostroomError:
     if answer.status == 429 or code in _THROTTLED:
         return _throttled(answer.retry_after, now)
     if code is not None and (answer.status < 300 or code in UNSURE):
@@ -201,12 +204,10 @@ def _not_uploaded(answer: HttpAnswer, now: datetime) -> PostroomError:
 
 
 def _throttled(retry_after: str | None, now: datetime) -> PostroomError:
-    asked = asked_seconds(None, retry_after, now)
-    said = f"Slack asks us to slow down{shortened(asked)}"
-    return ProviderThrottled(said, retry_after_seconds=min(asked, LONGEST_SECONDS))
+    return throttled("Slack asks us to slow down", asked_seconds(None, retry_after, now))
 
 
-def _by_code(code: str, told: Mapping[str, Any]) -> PostroomError:
+def _by_code(code: str, told: JsonObject) -> PostroomError:
     if code == "already_reacted":
         return ReactionStands("the reaction stands there already")
     if code in ("message_not_found", "file_not_found", "file_deleted"):
@@ -222,7 +223,7 @@ def _by_code(code: str, told: Mapping[str, Any]) -> PostroomError:
     return ValidationError(f"{SENTENCES.get(code, 'Slack refused this')} ({code})")
 
 
-def _unreadable(told: Mapping[str, Any]) -> PostroomError:
+def _unreadable(told: JsonObject) -> PostroomError:
     if told.get("ok") is False:
         return ValidationError("Slack refused this and did not say why")
     return OutcomeUncertain("Slack's answer could not be read")
@@ -232,16 +233,16 @@ def _by_status(status: int) -> PostroomError:
     said = f"Slack answered {status}"
     if 400 <= status < 500 and status not in _NOT_FOR_US:
         return ValidationError(said)
-    return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
+    return broken(said, status)
 
 
-def _code(told: Mapping[str, Any]) -> str | None:
+def _code(told: JsonObject) -> str | None:
     """Slack's own short name for what is wrong; anything else could quote the message."""
     code = told.get("error")
     return code if told.get("ok") is False and isinstance(code, str) and _CODE.fullmatch(code) else None
 
 
-def _lacking(code: str, told: Mapping[str, Any]) -> str:
+def _lacking(code: str, told: JsonObject) -> str:
     needed = told.get("needed")
     return f"{code}: {needed}" if isinstance(needed, str) and _SCOPES.fullmatch(needed) else code
 
@@ -252,25 +253,10 @@ _BYTES: Final = {"Content-Type": "application/octet-stream"}
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
 _JSON: Final = {"Content-Type": "application/json; charset=utf-8"}
 
-Told = Mapping[str, Any]
-T = TypeVar("T")
-
-
-async def blameless(asking: Awaitable[T]) -> T:
-    """For questions that are about no message: what Slack refuses then is no message's fault."""
-    try:
-        return await asking
-    except ValidationError as error:
-        reason = error.message
-    raise TargetUnavailable(reason)
-
 
 class SlackWebApi:
-    def __init__(self, base_url: str, token: str, now: Callable[[], datetime]) -> None:
-        base = urlsplit(base_url)
-        if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
-            raise ValueError("the Slack API base URL must be a plain http(s) URL")
-        self.base_url = base_url.rstrip("/")
+    def __init__(self, url: str, token: str, now: Callable[[], datetime]) -> None:
+        self.base_url = base_url(url, "the Slack API base URL must be a plain http(s) URL")
         self._token = token
         self._now = now
         self._http = HttpCall("Slack")
@@ -279,33 +265,28 @@ class SlackWebApi:
     def is_encrypted(self) -> bool:
         return self.base_url.startswith("https:")
 
-    async def call(self, method: str, body: Mapping[str, Any], timeout_seconds: float, *, token: str = "") -> Told:
+    async def call(
+        self, method: str, body: Mapping[str, Any], timeout_seconds: float, *, token: str = ""
+    ) -> JsonObject:
         """Raises one of our errors unless Slack says `ok`; `token` is for the few methods that want another one."""
         headers = _JSON | {"Authorization": f"Bearer {token or self._token}"}
         content = json.dumps(body).encode()
         return await self._post(f"{self.base_url}/{method}", content, headers, timeout_seconds)
 
-    async def ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float, *, token: str = "") -> Told:
-        """A question changes nothing, so no answer is only ever "unavailable"."""
-        return await _asked(self.call(method, body, timeout_seconds, token=token))
+    async def ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float, *, token: str = "") -> JsonObject:
+        return await asked(self.call(method, body, timeout_seconds, token=token))
 
-    async def fill_in(self, method: str, fields: Mapping[str, str], timeout_seconds: float) -> Told:
+    async def fill_in(self, method: str, fields: Mapping[str, str], timeout_seconds: float) -> JsonObject:
         """A question by one of the methods that want a form."""
         headers = _FORM | {"Authorization": f"Bearer {self._token}"}
         url, content = f"{self.base_url}/{method}", urlencode(fields).encode()
-        return await _asked(self._post(url, content, headers, timeout_seconds))
+        return await asked(self._post(url, content, headers, timeout_seconds))
 
     async def bring(self, url: str, content: bytes, timeout_seconds: float) -> None:
         """The bytes of a file to where Slack wants them; our token stays here, for the address is its own."""
-        try:
-            answer = await self._http.request("POST", url, timeout_seconds, body=content, headers=_BYTES)
-        except OutcomeUncertain as error:
-            reason = error.message
-        else:
-            if 200 <= answer.status < 300:
-                return
+        answer = await asked(self._http.request("POST", url, timeout_seconds, body=content, headers=_BYTES))
+        if not 200 <= answer.status < 300:
             raise _not_uploaded(answer, self._now())
-        raise TargetUnavailable(reason)
 
     async def fetch(self, file: InboundFile, timeout_seconds: float) -> InboundFile:
         """What a person sent; our token goes to Slack's own addresses alone, and a page to log in is no file."""
@@ -316,22 +297,20 @@ class SlackWebApi:
             return replace(found, content=None, problem="the app may not read files: it needs the scope files:read")
         return found
 
-    async def look(self, method: str, query: Mapping[str, Any], timeout_seconds: float) -> Told:
+    async def look(self, method: str, query: Mapping[str, Any], timeout_seconds: float) -> JsonObject:
         """A question by one of the methods that want their arguments in the URL."""
-        return await _asked(self._get(f"{self.base_url}/{method}?{urlencode(query)}", timeout_seconds))
+        headers = {"Authorization": f"Bearer {self._token}"}
+        url = f"{self.base_url}/{method}?{urlencode(query)}"
+        return self._read(await asked(self._http.request("GET", url, timeout_seconds, headers=headers)))
 
     async def close(self) -> None:
         await self._http.close()
 
-    async def _get(self, url: str, timeout_seconds: float) -> Told:
-        headers = {"Authorization": f"Bearer {self._token}"}
-        return self._read(await self._http.request("GET", url, timeout_seconds, headers=headers))
-
-    async def _post(self, url: str, content: bytes, headers: Mapping[str, str], timeout_seconds: float) -> Told:
+    async def _post(self, url: str, content: bytes, headers: Mapping[str, str], timeout_seconds: float) -> JsonObject:
         return self._read(await self._http.request("POST", url, timeout_seconds, body=content, headers=headers))
 
-    def _read(self, answer: HttpAnswer) -> Told:
-        told = _parse(answer.body)
+    def _read(self, answer: HttpAnswer) -> JsonObject:
+        told = json_object(answer.body)
         if 200 <= answer.status < 300 and told.get("ok") is True:
             return told
         raise refusal(answer, told, self._now())
@@ -339,22 +318,6 @@ class SlackWebApi:
 
 def _is_page(content: bytes) -> bool:
     return content[:200].lstrip().lower().startswith((b"<!doctype html", b"<html"))
-
-
-async def _asked(asking: Awaitable[Told]) -> Told:
-    try:
-        return await asking
-    except OutcomeUncertain as error:
-        reason = error.message
-    raise TargetUnavailable(reason)
-
-
-def _parse(body: bytes) -> Told:
-    try:
-        told = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, Mapping) else {}
 
 
 # A file on its way into Slack: an address to bring it to, the bytes, and the one call that shows it to people.
@@ -377,8 +340,8 @@ class SlackUploads:
         return _receipt(file_id, call.channel, await self.api.call(call.method, body, ends_at - time.monotonic()))
 
     async def _uploaded(self, file: Attachment, content: bytes, ends_at: float) -> str:
-        asked = {"filename": plain_name(file), "length": str(len(content))}
-        told = await self.api.fill_in(_ASK, asked, ends_at - time.monotonic())
+        wanted = {"filename": plain_name(file), "length": str(len(content))}
+        told = await self.api.fill_in(_ASK, wanted, ends_at - time.monotonic())
         url, file_id = told.get("upload_url"), told.get("file_id")
         if not isinstance(url, str) or not isinstance(file_id, str) or not self._is_trusted(url):
             raise TargetUnavailable("Slack named no place for the file that can be trusted")
@@ -394,25 +357,19 @@ class SlackUploads:
         return address.scheme in wanted and bool(address.hostname)
 
 
-def _receipt(file_id: str, channel: str, told: Told) -> Receipt:
+def _receipt(file_id: str, channel: str, told: JsonObject) -> Receipt:
     """The message that shows the file, where Slack names it already; else the file, by which Slack knows it."""
-    files = told.get("files")
-    listed = [one for one in files if isinstance(one, Mapping)] if isinstance(files, list) else []
+    listed = objects_in(told.get("files"))
     if not any(one.get("id") == file_id for one in listed):
         raise OutcomeUncertain("Slack accepted the file and did not say that it shows it")
     stamps = [stamp for one in listed for stamp in _stamps(one.get("shares"), channel)]
     return Receipt(stamps[0] if stamps else f"{FILE_ID}{file_id}", conversation=channel)
 
 
-def _stamps(shares: Any, channel: str) -> list[str]:
+def _stamps(shares: object, channel: str) -> list[str]:
     """Under `public` or `private`, by channel; Slack fills it in a moment later, so it is often empty."""
-    found = [kind.get(channel) for kind in shares.values()] if _holds(shares) else []
-    posts = [one for places in found if isinstance(places, list) for one in places if isinstance(one, Mapping)]
+    posts = [one for kind in as_object(shares).values() for one in objects_in(as_object(kind).get(channel))]
     return [str(one["ts"]) for one in posts if is_message_id(one.get("ts"))]
-
-
-def _holds(shares: Any) -> bool:
-    return isinstance(shares, Mapping) and all(isinstance(kind, Mapping) for kind in shares.values())
 
 
 # Ask Slack for the messages of a place: for one that may have arrived, and for what one says now.
@@ -435,10 +392,10 @@ class SlackSearch:
             pass
         raise DeliveryTimeout("Slack did not say in time whether the message arrived")
 
-    async def message(self, channel: str, stamp: str, timeout_seconds: float) -> Told:
+    async def message(self, channel: str, stamp: str, timeout_seconds: float) -> JsonObject:
         """As it stands there, in a thread or not."""
-        asked = {"channel": channel, "ts": stamp, "oldest": stamp, "latest": stamp, "inclusive": "true", "limit": 1}
-        told = await self.api.look("conversations.replies", asked, timeout_seconds)
+        wanted = {"channel": channel, "ts": stamp, "oldest": stamp, "latest": stamp, "inclusive": "true", "limit": 1}
+        told = await self.api.look("conversations.replies", wanted, timeout_seconds)
         for message in _messages_in(told):
             if message.get("ts") == stamp:
                 return message
@@ -454,36 +411,35 @@ class SlackSearch:
 
     async def _since(
         self, call: SlackCall, channel: str, since: datetime, timeout_seconds: float
-    ) -> AsyncIterator[Told]:
+    ) -> AsyncIterator[JsonObject]:
         method = "conversations.replies" if call.thread else "conversations.history"
-        asked = _asked_since(call, channel, since)
+        wanted = _asked_since(call, channel, since)
         for _ in range(_MOST_PAGES):
-            told = await self.api.look(method, asked, timeout_seconds)
+            told = await self.api.look(method, wanted, timeout_seconds)
             for message in _messages_in(told):
                 yield message
             cursor = _next_page(told)
             if cursor is None:
                 return
-            asked = asked | {"cursor": cursor}
+            wanted |= {"cursor": cursor}
         raise TargetUnavailable("too much was written at Slack since to look through it all")
 
 
 def _asked_since(call: SlackCall, channel: str, since: datetime) -> dict[str, Any]:
     oldest = f"{(since - _SKEW).timestamp():.6f}"
-    asked = {"channel": channel, "oldest": oldest, "inclusive": "true", "limit": _PAGE, "include_all_metadata": "true"}
-    return asked | ({"ts": call.thread} if call.thread else {})
+    wanted = {"channel": channel, "oldest": oldest, "inclusive": "true", "limit": _PAGE, "include_all_metadata": "true"}
+    return wanted | ({"ts": call.thread} if call.thread else {})
 
 
-def _messages_in(told: Told) -> list[Told]:
+def _messages_in(told: JsonObject) -> list[JsonObject]:
     messages = told.get("messages")
     if not isinstance(messages, list):
         raise TargetUnavailable("Slack's answer could not be read")
-    return [one for one in messages if isinstance(one, Mapping)]
+    return objects_in(messages)
 
 
-def _next_page(told: Told) -> str | None:
-    more = told.get("response_metadata")
-    cursor = more.get("next_cursor") if isinstance(more, Mapping) else None
+def _next_page(told: JsonObject) -> str | None:
+    cursor = as_object(told.get("response_metadata")).get("next_cursor")
     if isinstance(cursor, str) and cursor:
         return cursor
     if told.get("has_more") is True:
@@ -491,15 +447,12 @@ def _next_page(told: Told) -> str | None:
     return None
 
 
-def _mark(message: Told) -> object:
-    metadata = message.get("metadata")
-    if not isinstance(metadata, Mapping) or metadata.get("event_type") != EVENT_TYPE:
-        return None
-    payload = metadata.get("event_payload")
-    return payload.get("mark") if isinstance(payload, Mapping) else None
+def _mark(message: JsonObject) -> object:
+    metadata = as_object(message.get("metadata"))
+    return as_object(metadata.get("event_payload")).get("mark") if metadata.get("event_type") == EVENT_TYPE else None
 
 
-def _is_unmarked_twin(message: Told, call: SlackCall) -> bool:
+def _is_unmarked_twin(message: JsonObject, call: SlackCall) -> bool:
     """Some app wrote the same words and we see no mark: it could be ours with the mark withheld."""
     if "bot_id" not in message or message.get("metadata"):
         return False

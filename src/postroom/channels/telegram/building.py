@@ -10,11 +10,10 @@ from datetime import datetime
 from functools import partial
 from itertools import accumulate
 from typing import Any, Final
-from urllib.parse import urlsplit
 
-from postroom.channels.carried_files import plain_name, plain_type
-from postroom.kernel.http.answers import asked_seconds
-from postroom.kernel.http.call import FormFile, MultipartForm, form_of
+from postroom.channels.shared import fits_a_button, form_files, linked, one_line, token_of, with_links
+from postroom.kernel.http.answers import JsonObject, as_object, asked_seconds, broken, objects_in, throttled
+from postroom.kernel.http.call import MultipartForm, form_of
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import (
     MISSING,
@@ -31,24 +30,16 @@ from postroom.kernel.text.rich import (
     with_mark,
 )
 from postroom.kernel.values.errors import (
-    LONGEST_SECONDS,
     CredentialsRefused,
     OutcomeUncertain,
     PostroomError,
-    ProviderFailed,
-    ProviderThrottled,
-    TargetUnavailable,
     ValidationError,
-    shortened,
 )
-from postroom.kernel.values.fields import text_problem
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import REPEAT_MARK, Message, Receipt
 from postroom.message.markup import Button, Markup, Revision
 
 # One call, ready to be made, and what a refusal of it means.
-
-_BROKE_WHILE_ANSWERING = frozenset({500, 502, 504})  # 503 says that nothing was begun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,22 +74,18 @@ def _behind_buttons(markup: Mapping[str, Any]) -> Iterator[str]:
             yield key.get("url") or key["callback_data"]
 
 
-def read_refusal(
-    status: int, told: Mapping[str, Any], retry_after: str | None, words: str, now: datetime
-) -> PostroomError:
+def read_refusal(status: int, told: JsonObject, retry_after: str | None, words: str, now: datetime) -> PostroomError:
     said = f"Telegram answered {status}" + (f": {words}" if words else "")
     if status == 429:
-        parameters = told.get("parameters")
-        number = parameters.get("retry_after") if isinstance(parameters, Mapping) else None
-        asked = asked_seconds(number, retry_after, now)
-        return ProviderThrottled(said + shortened(asked), retry_after_seconds=min(asked, LONGEST_SECONDS))
+        number = as_object(told.get("parameters")).get("retry_after")
+        return throttled(said, asked_seconds(number, retry_after, now))
     if status == 401:
         return CredentialsRefused("Telegram does not accept our bot token")
     if status == 413:
         return ValidationError("Telegram takes no file of this size (413)")
     if 400 <= status < 500:
         return ValidationError(said)
-    return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
+    return broken(said, status)
 
 
 # Markdown for Telegram: the text, and entities that say how parts of it look; never `parse_mode`.
@@ -123,7 +110,7 @@ _CODE: Final = frozenset({SpanStyle.CODE, SpanStyle.PRE})
 def rich_of(message: Message) -> RichText:
     """Telegram opens only the web from a text; where a mailbox or a telephone is meant, it is shown."""
     rich = spelled(parse(message.text), lambda link: not link.detail.lower().startswith("http"))
-    return rich.followed_by(with_links(rich.text, message.markup))
+    return rich.followed_by(with_links(rich.text, linked(message.markup)))
 
 
 def bodies(message: Message, limit: int = TEXT_LIMIT) -> list[dict[str, Any]]:
@@ -221,13 +208,6 @@ def keyboard(markup: Markup) -> dict[str, Any]:
     return {"inline_keyboard": [row for row in rows if row]}
 
 
-def with_links(text: str, markup: Markup | None, fits: Callable[[Button], bool] | None = None) -> str:
-    """A link that the provider takes in no button would cost the whole message, so it stands below the text."""
-    fits = fits or fits_a_button
-    lines = [_line(button) for button in (markup.every_button if markup else ()) if not fits(button)]
-    return "\n\n".join([text.rstrip(), "\n".join(lines)]) if lines else text
-
-
 def _reply_box(markup: Markup, selective: bool) -> dict[str, Any]:
     box: dict[str, Any] = {"force_reply": True}
     if selective:
@@ -245,35 +225,7 @@ def _key(button: Button) -> dict[str, Any]:
 def _action(button: Button) -> dict[str, str]:
     if button.url is not None:
         return {"url": button.url}
-    token = button.token or ""
-    if not token or text_problem(token) or len(token.encode()) > _TOKEN_BYTES:
-        raise ValidationError(f"a button's token must have 1 to {_TOKEN_BYTES} bytes")
-    return {"callback_data": token}
-
-
-def fits_a_button(button: Button) -> bool:
-    """Telegram opens web addresses from a button, and refuses hosts without a dot, such as localhost."""
-    if button.url is None:
-        return True
-    try:
-        address = urlsplit(button.url)
-        host = address.hostname or ""
-    except ValueError:
-        return False
-    return address.scheme in ("http", "https") and ("." in host or ":" in host)
-
-
-def _line(button: Button) -> str:
-    return f"{one_line(button.label)}: {one_line(button.url or '')}"
-
-
-def one_line(text: str) -> str:
-    if problem := text_problem(text):
-        raise ValidationError(f"a button's text {problem}")
-    line = " ".join(text.split())
-    if not line:
-        raise ValidationError("a button's text must not be blank")
-    return line
+    return {"callback_data": token_of(button, _TOKEN_BYTES, "bytes", lambda token: len(token.encode()))}
 
 
 # Files for Telegram: one album with a short text as its caption; after a longer text, and one by one with buttons.
@@ -326,17 +278,16 @@ def as_document(call: TelegramCall) -> TelegramCall:
     return replace(call, method=DOCUMENT, body={**call.body, **_AS_IT_IS})
 
 
-def is_unfit_photo(call: TelegramCall, status: int, told: Mapping[str, Any]) -> bool:
+def is_unfit_photo(call: TelegramCall, status: int, told: JsonObject) -> bool:
     words = str(told.get("description"))
     photo = call.method == _PHOTO or any(one["type"] == "photo" for one in call.body.get("media", []))
     return photo and status == 400 and any(code in words for code in _UNFIT_PHOTO)
 
 
-def album_receipt(told: Mapping[str, Any]) -> Receipt:
+def album_receipt(told: JsonObject) -> Receipt:
     """An album is as many messages as it has files, and arrives as a whole; the first has the words."""
     result = told.get("result")
-    listed = result if isinstance(result, list) else [result]
-    numbers = [one.get("message_id") for one in listed if isinstance(one, Mapping)]
+    numbers = [one.get("message_id") for one in objects_in(result if isinstance(result, list) else [result])]
     if not numbers or not all(type(one) is int for one in numbers):
         raise OutcomeUncertain("Telegram accepted the files and did not name their messages")
     first, *more = map(str, numbers)
@@ -347,17 +298,8 @@ def form(call: TelegramCall, contents: Sequence[bytes]) -> MultipartForm:
     """Telegram's own reader ends a name at a semicolon, even between quotes."""
     fields = {name: value if isinstance(value, str) else json.dumps(value) for name, value in call.body.items()}
     single = "photo" if call.method == _PHOTO else "document"
-    carried = [
-        FormFile(
-            form_field=f"file{place}" if call.method == ALBUM else single,
-            name=plain_name(one).replace(";", ","),
-            media_type=plain_type(one),
-            sha256=one.sha256,
-            content=content,
-        )
-        for place, (one, content) in enumerate(zip(call.files, contents, strict=True))
-    ]
-    return form_of(fields, carried)
+    carried = form_files(call.files, contents, lambda place: f"file{place}" if call.method == ALBUM else single)
+    return form_of(fields, [replace(one, name=one.name.replace(";", ",")) for one in carried])
 
 
 _AS_IT_IS: Final = {"disable_content_type_detection": True}
@@ -453,7 +395,7 @@ def _answer(chat_id: int | str, to: int, shown: _Shown) -> TelegramCall:
     return TelegramCall(method="sendMessage", body={"chat_id": chat_id, "reply_parameters": about, **shown})
 
 
-def is_captioned(call: TelegramCall, status: int, told: Mapping[str, Any]) -> bool:
+def is_captioned(call: TelegramCall, status: int, told: JsonObject) -> bool:
     return call.method == "editMessageText" and status == 400 and _NO_TEXT in str(told.get("description"))
 
 
@@ -468,7 +410,7 @@ def edit_receipt(call: TelegramCall) -> Receipt:
     return Receipt(f"{act}:{call.body['chat_id']}:{call.body['message_id']}")
 
 
-def is_unchanged(status: int, told: Mapping[str, Any]) -> bool:
+def is_unchanged(status: int, told: JsonObject) -> bool:
     said = str(told.get("description", "")).lower()
     return status == 400 and (_NOT_MODIFIED in said or _ALREADY_GONE in said)
 

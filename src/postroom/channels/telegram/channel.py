@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Final, assert_never
-from urllib.parse import urlsplit
 
 import structlog
 
 from postroom.channels.capabilities import TELEGRAM
-from postroom.channels.carried_files import check_files, read_file
+from postroom.channels.shared import asked, base_url, blameless, check_files, check_text, linked, read_file, with_links
 from postroom.channels.telegram.building import (
     ALBUM,
     BROUGHT,
@@ -37,11 +35,10 @@ from postroom.channels.telegram.building import (
     of_caption,
     read_refusal,
     reply_markup,
-    with_links,
 )
 from postroom.channels.telegram.building import bodies as rich_bodies
 from postroom.channels.telegram.updates import album_of, brought, is_in_group, listened
-from postroom.kernel.http.answers import provider_words
+from postroom.kernel.http.answers import JsonObject, as_object, json_object, objects_in, provider_words
 from postroom.kernel.http.call import HttpAnswer, HttpCall
 from postroom.kernel.text.rich import TEXT_LIMIT, cut, is_emoji, marked, split
 from postroom.kernel.values.errors import (
@@ -50,7 +47,6 @@ from postroom.kernel.values.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.kernel.values.fields import text_problem
 from postroom.message.attachment import FileContents
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
@@ -87,7 +83,7 @@ def address(text: str) -> str | None:
 
 def build(message: Message) -> Sequence[TelegramCall]:
     if message.revises is not None:
-        _check_text(message.text)
+        check_text(message)
         return edits(message, message.revises, _chat_id(message), _shown)
     match message.intent:
         case Intent.SEND:
@@ -102,9 +98,7 @@ def build(message: Message) -> Sequence[TelegramCall]:
 
 def _texts(message: Message, first_only: Mapping[str, Any]) -> Sequence[TelegramCall]:
     """No `parse_mode`, ever: text is data, so it cannot carry markup. Buttons stand under the last part."""
-    if not message.text:
-        raise ValidationError("message must not be blank")
-    _check_text(message.text)
+    check_text(message)
     under = reply_markup(message.markup, selective=bool(first_only)) if message.markup else None
     calls = calls_with_files(message, _shown, buttons=bool(under)) if message.attachments else _messages(message)
     more: list[dict[str, Any]] = [{"chat_id": _chat_id(message)} for _ in calls]
@@ -121,15 +115,8 @@ def _messages(message: Message) -> list[TelegramCall]:
 def _shown(message: Message, limit: int) -> list[dict[str, Any]]:
     if message.format is Format.MARKDOWN:
         return rich_bodies(message, limit)
-    parts = split(with_links(message.text, message.markup), limit)
+    parts = split(with_links(message.text, linked(message.markup)), limit)
     return [{"text": part} for part in (marked(parts, REPEAT_MARK, limit) if message.repeated else parts)]
-
-
-def _check_text(text: str) -> None:
-    if text and not text.strip():
-        raise ValidationError("message must not be blank")
-    if problem := text_problem(text):
-        raise ValidationError(f"message {problem}")
 
 
 def _reaction(message: Message) -> TelegramCall:
@@ -155,32 +142,23 @@ def _message_id(message: Message) -> int:
     return int(thread)
 
 
-def _read_receipt(call: TelegramCall, told: Mapping[str, Any]) -> Receipt:
+def _read_receipt(call: TelegramCall, told: JsonObject) -> Receipt:
     if call.method == "setMessageReaction":
         return Receipt(f"reaction:{call.body['chat_id']}:{call.body['message_id']}")
     if call.method in METHODS:
         return edit_receipt(call)
     if call.method == ALBUM:
         return album_receipt(told)
-    result = told.get("result")
-    number = result.get("message_id") if isinstance(result, Mapping) else None
+    number = as_object(told.get("result")).get("message_id")
     if isinstance(number, bool) or not isinstance(number, int):
         raise OutcomeUncertain("Telegram accepted the request but named no message")
     return Receipt(str(number))
 
 
-def _other_reader(told: Mapping[str, Any]) -> str:
+def _other_reader(told: JsonObject) -> str:
     if "webhook is active" in str(told.get("description")):
         return "a webhook gets this bot's messages: end the program that set it, and call Telegram's deleteWebhook"
     return "another program reads this bot's messages: a bot has one reader"
-
-
-def _parse(body: bytes) -> Mapping[str, Any]:
-    try:
-        told = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, Mapping) else {}
 
 
 class Telegram:
@@ -197,12 +175,9 @@ class Telegram:
     ) -> None:
         if not _TOKEN.fullmatch(token):
             raise ValueError("the Telegram bot token is malformed")
-        base = urlsplit(api_base_url)
-        if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
-            raise ValueError("the Telegram API base URL must be a plain http(s) URL")
         self.name = name
         self._token = token
-        self._base_url = api_base_url.rstrip("/")
+        self._base_url = base_url(api_base_url, "the Telegram API base URL must be a plain http(s) URL")
         self._files = files
         self._now = now
         self._username: str | None = None
@@ -261,9 +236,7 @@ class Telegram:
         return True
 
     async def probe(self, timeout_seconds: float) -> str:
-        bot = (await self._ask("getMe", {}, timeout_seconds)).get("result")
-        name = bot.get("username") if isinstance(bot, Mapping) else None
-        return f"@{provider_words(name, secrets=[self._token])}"
+        return f"@{provider_words(await self._name(timeout_seconds), secrets=[self._token])}"
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
         updates = await self.updates(position, timeout_seconds)
@@ -274,7 +247,7 @@ class Telegram:
     async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
         return await brought(message.offers, self._told, self._http, self._base_url, self._token, timeout_seconds)
 
-    async def _whole_album(self, position: int | None, updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    async def _whole_album(self, position: int | None, updates: list[JsonObject]) -> list[JsonObject]:
         """More of it may be on its way; asking again with the same position acknowledges nothing."""
         await asyncio.sleep(_ALBUM_SECONDS)
         return await self.updates(position, 0) or updates
@@ -282,18 +255,19 @@ class Telegram:
     async def _own_name(self) -> str | None:
         """Asked for once; while it is not known, none is called by it."""
         if self._username is None:
-            bot = (await self._ask("getMe", {}, _POLL_MARGIN_SECONDS)).get("result")
-            name = bot.get("username") if isinstance(bot, Mapping) else None
+            name = await self._name(_POLL_MARGIN_SECONDS)
             self._username = name if isinstance(name, str) else None
         return self._username
 
-    async def updates(self, offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:
+    async def _name(self, timeout_seconds: float) -> object:
+        return as_object((await self._ask("getMe", {}, timeout_seconds)).get("result")).get("username")
+
+    async def updates(self, offset: int | None, timeout_seconds: float) -> list[JsonObject]:
         """What people wrote since `offset`; waits up to `timeout_seconds` for something to come."""
         body: dict[str, Any] = {"timeout": int(timeout_seconds), "allowed_updates": list(_UPDATE_KINDS)}
         if offset is not None:
             body["offset"] = offset
-        result = (await self._ask("getUpdates", body, timeout_seconds + _POLL_MARGIN_SECONDS)).get("result")
-        return [update for update in result if isinstance(update, dict)] if isinstance(result, list) else []
+        return objects_in((await self._ask("getUpdates", body, timeout_seconds + _POLL_MARGIN_SECONDS)).get("result"))
 
     async def close(self) -> None:
         await self._http.close()
@@ -304,11 +278,9 @@ class Telegram:
         except AlreadySo:
             return edit_receipt(call)
 
-    async def _call(
-        self, call: TelegramCall, timeout_seconds: float, content: Sequence[bytes] = ()
-    ) -> Mapping[str, Any]:
+    async def _call(self, call: TelegramCall, timeout_seconds: float, content: Sequence[bytes] = ()) -> JsonObject:
         answer = await self._request(call, timeout_seconds, content)
-        told = _parse(answer.body)
+        told = json_object(answer.body)
         if 200 <= answer.status < 300 and told.get("ok") is True:
             return told
         raise self._refusal(call, answer, told)
@@ -321,7 +293,7 @@ class Telegram:
         headers = {"Content-Type": made.content_type}
         return await self._http.request("POST", url, timeout_seconds, body=made.content, headers=headers)
 
-    def _refusal(self, call: TelegramCall, answer: HttpAnswer, told: Mapping[str, Any]) -> PostroomError:
+    def _refusal(self, call: TelegramCall, answer: HttpAnswer, told: JsonObject) -> PostroomError:
         status = answer.status
         if 200 <= status < 300:
             code = told.get("error_code")
@@ -339,17 +311,8 @@ class Telegram:
         words = provider_words(told.get("description"), secrets=[self._token], private=call.private)
         return read_refusal(status, told, answer.retry_after, words, self._now()).told_by(status, words)
 
-    async def _ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
-        """A question changes nothing, so no answer is only ever "unavailable", and no refusal is a message's fault."""
-        try:
-            return await self._told(method, body, timeout_seconds)
-        except ValidationError as error:
-            reason = error.message
-        raise TargetUnavailable(reason)
+    async def _ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> JsonObject:
+        return await blameless(self._told(method, body, timeout_seconds))
 
-    async def _told(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
-        try:
-            return await self._call(TelegramCall(method=method, body=body), timeout_seconds)
-        except OutcomeUncertain as error:
-            reason = error.message
-        raise TargetUnavailable(reason)
+    async def _told(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> JsonObject:
+        return await asked(self._call(TelegramCall(method=method, body=body), timeout_seconds))

@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote
 
-from postroom.channels.carried_files import fetched, with_ending
+from postroom.channels.shared import fetched, with_ending
+from postroom.kernel.http.answers import JsonObject, as_object, objects_in
 from postroom.kernel.http.call import HttpCall
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import seconds
@@ -23,7 +24,7 @@ _FORWARDED: Final = frozenset(
 _AUTOMATIC: Final = frozenset(["is_automatic_forward", "is_from_offline", "via_bot", "sender_business_bot"])
 
 
-def listened(channel: str, updates: Sequence[Mapping[str, Any]], own_name: str | None = None) -> Listened:
+def listened(channel: str, updates: Sequence[JsonObject], own_name: str | None = None) -> Listened:
     """`own_name` is the bot's, by which it is called in a group."""
     numbers = [number for update in updates if isinstance(number := update.get("update_id"), int)]
     albums: dict[tuple[str, str], int] = {}
@@ -44,11 +45,11 @@ def listened(channel: str, updates: Sequence[Mapping[str, Any]], own_name: str |
     )
 
 
-def album_of(update: Mapping[str, Any]) -> tuple[str, str] | None:
+def album_of(update: JsonObject) -> tuple[str, str] | None:
     """Several photos that a person sent at once come one by one, under one name."""
-    message = update.get("message")
-    name = message.get("media_group_id") if isinstance(message, Mapping) else None
-    return (str(_places(message.get("chat"))[:1]), name) if isinstance(message, Mapping) and name else None
+    message = as_object(update.get("message"))
+    name = message.get("media_group_id")
+    return (str(_places(message.get("chat"))[:1]), name) if name else None
 
 
 def _one_of_both(first: InboundMessage, more: InboundMessage) -> InboundMessage:
@@ -56,13 +57,11 @@ def _one_of_both(first: InboundMessage, more: InboundMessage) -> InboundMessage:
     return replace(first, text=first.text or more.text, offers=first.offers + more.offers)
 
 
-def is_in_group(update: Mapping[str, Any]) -> bool:
-    message = update.get("message")
-    chat = message.get("chat") if isinstance(message, Mapping) else None
-    return isinstance(chat, Mapping) and chat.get("type") in ("group", "supergroup")
+def is_in_group(update: JsonObject) -> bool:
+    return as_object(as_object(update.get("message")).get("chat")).get("type") in ("group", "supergroup")
 
 
-def inbound_event(channel: str, update: Mapping[str, Any], own_name: str | None = None) -> InboundEvent | None:
+def inbound_event(channel: str, update: JsonObject, own_name: str | None = None) -> InboundEvent | None:
     query, message = update.get("callback_query"), update.get("message")
     if isinstance(query, Mapping):
         return _press(channel, query)
@@ -72,7 +71,7 @@ def inbound_event(channel: str, update: Mapping[str, Any], own_name: str | None 
     return _message(channel, number if _is_number(number) else 0, message, own_name)
 
 
-def _press(channel: str, query: Mapping[str, Any]) -> Press | None:
+def _press(channel: str, query: JsonObject) -> Press | None:
     """Of a message that is too old only the chat and the number are left; that is enough."""
     data, callback_id, message = query.get("data"), query.get("id"), query.get("message")
     if not isinstance(data, str) or not isinstance(callback_id, str):
@@ -81,7 +80,7 @@ def _press(channel: str, query: Mapping[str, Any]) -> Press | None:
         channel=channel,
         event_id=f"press:{callback_id}",
         callback_id=callback_id,
-        places=_places(message.get("chat")) if isinstance(message, Mapping) else (),
+        places=_places(as_object(message).get("chat")),
         sender=_sender(query.get("from")),
         token=data,
         message_id=str(message.get("message_id")) if isinstance(message, Mapping) else None,
@@ -89,7 +88,7 @@ def _press(channel: str, query: Mapping[str, Any]) -> Press | None:
     )
 
 
-def _message(channel: str, number: Any, message: Mapping[str, Any], own_name: str | None) -> InboundMessage | None:
+def _message(channel: str, number: Any, message: JsonObject, own_name: str | None) -> InboundMessage | None:
     places, date = _places(message.get("chat")), message.get("date")
     replied, text = message.get("reply_to_message"), message.get("text", message.get("caption"))
     if not places:
@@ -119,7 +118,7 @@ def _without_name(text: str, own_name: str | None) -> str:
     return re.sub(rf"^\s*@{re.escape(own_name)}\b[\s,:]*", "", text, flags=re.IGNORECASE) if own_name else text
 
 
-def _flags(message: Mapping[str, Any]) -> frozenset[Flag]:
+def _flags(message: JsonObject) -> frozenset[Flag]:
     marks = {
         Flag.FORWARDED: bool(_FORWARDED & message.keys()),
         Flag.AUTOMATIC: bool(_AUTOMATIC & message.keys()),
@@ -140,17 +139,18 @@ def _is_bot(writer: object) -> bool:
 
 
 def _places(chat: object) -> tuple[str, ...]:
-    if not isinstance(chat, Mapping) or not _is_number(chat.get("id")):
+    chat = as_object(chat)
+    if not _is_number(chat.get("id")):
         return ()
     name = chat.get("username")
     return (str(chat["id"]), *([f"@{name}".lower()] if isinstance(name, str) else []))
 
 
-def _is_alone(message: Mapping[str, Any]) -> bool:
-    chat, sender = message.get("chat"), message.get("from")
-    if not isinstance(chat, Mapping) or chat.get("type") != "private" or not _is_number(chat.get("id")):
+def _is_alone(message: JsonObject) -> bool:
+    chat, sender = as_object(message.get("chat")), as_object(message.get("from"))
+    if chat.get("type") != "private" or not _is_number(chat.get("id")):
         return False
-    return isinstance(sender, Mapping) and sender.get("is_bot") is False and _is_number(message.get("message_id"))
+    return sender.get("is_bot") is False and _is_number(message.get("message_id"))
 
 
 def _is_number(value: object) -> bool:
@@ -164,18 +164,18 @@ _MOST_BYTES: Final = 20 * 1024 * 1024
 _TOO_LARGE: Final = "it is larger than the 20 MB that Telegram gives to a bot"
 _KINDS: Final = ("animation", "document", "video", "audio", "voice", "video_note", "sticker")
 
-_Calls = Callable[[str, Mapping[str, Any], float], Awaitable[Mapping[str, Any]]]
+_Calls = Callable[[str, JsonObject, float], Awaitable[JsonObject]]
 
 
-def _offers(message: Mapping[str, Any]) -> tuple[InboundFile, ...]:
+def _offers(message: JsonObject) -> tuple[InboundFile, ...]:
     """A photo comes in several sizes, the largest of which is meant; an animation stands as a document as well."""
-    if sizes := _objects(message.get("photo")):
+    if sizes := objects_in(message.get("photo")):
         return _offer("photo", max(sizes, key=lambda one: (_number(one, "width") * _number(one, "height"), _size(one))))
     kind = next((one for one in _KINDS if isinstance(message.get(one), Mapping)), None)
     return _offer(kind, message[kind]) if kind else ()
 
 
-def _offer(kind: str, told: Mapping[str, Any]) -> tuple[InboundFile, ...]:
+def _offer(kind: str, told: JsonObject) -> tuple[InboundFile, ...]:
     if not isinstance(told.get("file_id"), str):
         return ()
     name, size = told.get("file_name"), told.get("file_size")
@@ -203,7 +203,7 @@ async def _brought(file: InboundFile, call: _Calls, http: HttpCall, folder: str,
         told = (await call("getFile", {"file_id": file.reference}, ends_at - time.monotonic())).get("result")
     except ValidationError as error:
         return replace(file, problem=_TOO_LARGE if "too big" in error.message else error.message)
-    path = told.get("file_path") if isinstance(told, Mapping) else None
+    path = as_object(told).get("file_path")
     if not isinstance(path, str) or not path:
         return replace(file, problem="Telegram did not say where it lies")
     ending = PurePosixPath(path).suffix
@@ -214,14 +214,10 @@ async def _brought(file: InboundFile, call: _Calls, http: HttpCall, folder: str,
     return replace(found, reference=file.reference)
 
 
-def _size(told: Mapping[str, Any]) -> int:
+def _size(told: JsonObject) -> int:
     return _number(told, "file_size")
 
 
-def _number(told: Mapping[str, Any], name: str) -> int:
+def _number(told: JsonObject, name: str) -> int:
     value = told.get(name)
     return value if isinstance(value, int) else 0
-
-
-def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []

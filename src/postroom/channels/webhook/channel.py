@@ -13,8 +13,8 @@ from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 from postroom.channels.capabilities import WEBHOOK
-from postroom.channels.carried_files import check_files, plain_name, plain_type, read_file
-from postroom.kernel.http.answers import refusal
+from postroom.channels.shared import check_files, plain_name, plain_type, read_file
+from postroom.kernel.http.answers import json_object, refusal
 from postroom.kernel.http.call import HttpAnswer, HttpCall, is_plainly_private, public_only
 from postroom.kernel.text.rich import is_single
 from postroom.kernel.values.errors import ValidationError
@@ -197,11 +197,7 @@ def _checked_secret(secret: str) -> str:
 
 def _receipt_id(answer: HttpAnswer, call: WebhookCall) -> str:
     """The receiver's own name for the message, if it gave one as JSON."""
-    try:
-        told = json.loads(answer.body)
-    except (ValueError, RecursionError):
-        return call.id
-    own = told.get("id") if isinstance(told, dict) else None
+    own = json_object(answer.body).get("id")
     usable = isinstance(own, str) and own.isprintable() and 0 < len(own.strip()) <= len(own) <= _LONGEST_NAME
     return str(own) if usable else call.id
 

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from postroom.channels.capabilities import WEBPUSH
-from postroom.channels.carried_files import check_files
+from postroom.channels.shared import check_files, check_text
 from postroom.kernel.http.answers import refusal
 from postroom.kernel.http.call import HttpAnswer, HttpCall, is_plainly_private, public_only
 from postroom.kernel.text.rich import cut, split
@@ -102,11 +102,7 @@ def _check(message: Message) -> None:
     check_files(message, WEBPUSH, None)
     if message.revises is not None and message.revises.deletes:
         raise ValidationError("a notification cannot be deleted, only replaced")
-    if not message.text.strip():
-        raise ValidationError("message must not be blank")
-    for name, text in (("message", message.text), ("subject", message.subject or "")):
-        if problem := text_problem(text):
-            raise ValidationError(f"{name} {problem}")
+    check_text(message, subject=True)
 
 
 def _shown(message: Message, account: str, about: DeliveryId, device_id: str) -> dict[str, Any]:

@@ -1,13 +1,14 @@
-"""What a provider said about a failure: its words made safe to show, what its status means, how long to wait."""
+"""What a provider said: its JSON, its words made safe to show, what its status means, how long to wait."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Final
+from typing import Any, Final
 
 from postroom.kernel.values.errors import (
     LONGEST_SECONDS,
@@ -19,6 +20,27 @@ from postroom.kernel.values.errors import (
     ValidationError,
     shortened,
 )
+
+# Its JSON, of which nothing is certain.
+
+JsonObject = Mapping[str, Any]
+
+
+def json_object(said: bytes | str) -> JsonObject:
+    """Empty for what is no JSON, and for JSON that is no object."""
+    try:
+        return as_object(json.loads(said))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def as_object(value: object) -> JsonObject:
+    return value if isinstance(value, Mapping) else {}
+
+
+def objects_in(value: object) -> list[JsonObject]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
 
 # Its words.
 
@@ -61,8 +83,7 @@ def refusal(service: str, status: int, retry_after: str | None, now: datetime, *
 def _meaning(service: str, status: int, retry_after: str | None, now: datetime, ours: str) -> PostroomError:
     said = f"{service} answered {status}"
     if status == 429:
-        asked = asked_seconds(None, retry_after, now)
-        return ProviderThrottled(said + shortened(asked), retry_after_seconds=min(asked, LONGEST_SECONDS))
+        return throttled(said, asked_seconds(None, retry_after, now))
     if status in (401, 403):
         return CredentialsRefused(f"{service} does not accept our {ours} ({status})")
     if status == 410:
@@ -71,6 +92,11 @@ def _meaning(service: str, status: int, retry_after: str | None, now: datetime, 
         return TargetUnavailable(f"{said}; it wants to send us elsewhere, and no redirect is followed")
     if 400 <= status < 500:
         return ValidationError(said)
+    return broken(said, status)
+
+
+def broken(said: str, status: int) -> TargetUnavailable:
+    """The provider's own trouble."""
     return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
 
 
@@ -80,6 +106,11 @@ DEFAULT_SECONDS = 1.0
 _MOST_SECONDS = 1e12  # what a number may be before it is called endless
 
 _SECONDS = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
+
+
+def throttled(said: str, asked_seconds: float) -> ProviderThrottled:
+    """Waits as long as it asks, within reason, and says so where that is less."""
+    return ProviderThrottled(said + shortened(asked_seconds), retry_after_seconds=min(asked_seconds, LONGEST_SECONDS))
 
 
 def wait_seconds(told: object, header: str | None, now: datetime) -> float:

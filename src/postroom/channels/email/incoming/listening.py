@@ -11,7 +11,6 @@ from typing import Final
 
 import structlog
 
-from postroom.channels.carried_files import with_ending
 from postroom.channels.email.building import domain_of, message_id
 from postroom.channels.email.incoming.imap import (
     FETCHED_BYTES,
@@ -41,6 +40,7 @@ from postroom.channels.email.incoming.reading import (
     text_of,
 )
 from postroom.channels.email.incoming.trust import Bounce, bounce_in, is_proved
+from postroom.channels.shared import with_ending
 from postroom.kernel.values.errors import TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import folded

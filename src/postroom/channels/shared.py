@@ -1,16 +1,16 @@
-"""Files on their way to a provider with a message, and on their way from one with a person's words."""
+"""What channels have in common: addresses, words, buttons and files of a message, questions, and files of people."""
 
 from __future__ import annotations
 
 import asyncio
 import mimetypes
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
-from postroom.kernel.http.call import HttpCall
+from postroom.kernel.http.call import FormFile, HttpCall
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
     InternalError,
@@ -18,12 +18,102 @@ from postroom.kernel.values.errors import (
     TargetUnavailable,
     ValidationError,
 )
+from postroom.kernel.values.fields import text_problem
 from postroom.message.attachment import Attachment, FileContents
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import Intent, Message
 from postroom.message.inbound import InboundFile
+from postroom.message.markup import Button, Markup
 
-# Checked before anything is sent, read when it is.
+_Answer = TypeVar("_Answer")
+
+
+# Where a provider is.
+
+
+def base_url(url: str, problem: str) -> str:
+    """Without a slash at its end; raises ValueError with `problem`, for a URL may hold a secret."""
+    base = urlsplit(url)
+    if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
+        raise ValueError(problem)
+    return url.rstrip("/")
+
+
+# Questions, which change nothing.
+
+
+async def asked(asking: Awaitable[_Answer]) -> _Answer:
+    """Nothing is uncertain about a question: no answer is only ever "unavailable"."""
+    try:
+        return await asking
+    except OutcomeUncertain as error:
+        reason = error.message
+    raise TargetUnavailable(reason)
+
+
+async def blameless(asking: Awaitable[_Answer]) -> _Answer:
+    """For a question that is about no message: what is refused then is no message's fault."""
+    try:
+        return await asked(asking)
+    except ValidationError as error:
+        reason = error.message
+    raise TargetUnavailable(reason)
+
+
+# The words of a message.
+
+
+def check_text(message: Message, *, subject: bool = False) -> None:
+    """An edit without a text changes the buttons alone; `subject` where the provider shows one."""
+    if not message.text.strip() and (message.text or message.revises is None):
+        raise ValidationError("message must not be blank")
+    for name, text in (("message", message.text), ("subject", message.subject if subject else None)):
+        if text and (problem := text_problem(text)):
+            raise ValidationError(f"{name} {problem}")
+
+
+# What stands under them.
+
+
+def one_line(label: str) -> str:
+    if problem := text_problem(label):
+        raise ValidationError(f"a button's text {problem}")
+    if not (line := " ".join(label.split())):
+        raise ValidationError("a button's text must not be blank")
+    return line
+
+
+def token_of(button: Button, most: int, unit: str = "characters", length: Callable[[str], int] = len) -> str:
+    token = button.token or ""
+    if not token or text_problem(token) or length(token) > most:
+        raise ValidationError(f"a button's token must have 1 to {most} {unit}")
+    return token
+
+
+def fits_a_button(button: Button) -> bool:
+    """Providers open web addresses from a button, and refuse hosts without a dot, such as localhost."""
+    if button.url is None:
+        return True
+    try:
+        address = urlsplit(button.url)
+        host = address.hostname or ""
+    except ValueError:
+        return False
+    return address.scheme in ("http", "https") and ("." in host or ":" in host)
+
+
+def linked(markup: Markup | None, fits: Callable[[Button], bool] = fits_a_button) -> list[Button]:
+    """The links that fit in no button."""
+    return [one for one in (markup.every_button if markup else ()) if not fits(one)]
+
+
+def with_links(text: str, buttons: Iterable[Button]) -> str:
+    """A link that the provider takes in no button would cost the whole message, so it stands below the text."""
+    lines = [f"{one_line(button.label)}: {one_line(button.url or '')}" for button in buttons]
+    return "\n\n".join([text.rstrip(), "\n".join(lines)]) if lines else text
+
+
+# Files: checked before anything is sent, read when it is.
 
 UNTYPED: Final = "application/octet-stream"
 _UNNAMED: Final = "file"
@@ -85,12 +175,21 @@ def plain_type(attachment: Attachment) -> str:
     return attachment.media_type.lower() if _MEDIA_TYPE.fullmatch(attachment.media_type) else UNTYPED
 
 
+def form_files(files: Sequence[Attachment], contents: Sequence[bytes], name: Callable[[int], str]) -> list[FormFile]:
+    """`name` is that of the form's field, by the place of the file."""
+    return [
+        FormFile(
+            form_field=name(place), name=plain_name(one), media_type=plain_type(one), sha256=one.sha256, content=it
+        )
+        for place, (one, it) in enumerate(zip(files, contents, strict=True))
+    ]
+
+
 # A file that came with a person's words, fetched from its provider: within bounds, and with its trouble as words.
 
 _MOST_FILE_BYTES: Final = 50 * 1000 * 1000  # of ours, as of files that are sent
 _ENDINGS: Final = {"audio/ogg": ".ogg", "image/jpeg": ".jpg", "audio/mpeg": ".mp3", "video/webm": ".webm"}
-_TOO_LARGE: Final = "it is larger than the {most:,} bytes that are taken"
-_UNREADABLE: Final = "{service} did not hand it out ({status})"
+_TOO_LARGE: Final = f"it is larger than the {_MOST_FILE_BYTES:,} bytes that are taken"
 
 
 async def fetched(
@@ -98,22 +197,19 @@ async def fetched(
 ) -> InboundFile:
     """Raises TargetUnavailable when the provider cannot be asked now."""
     if file.size is not None and file.size > _MOST_FILE_BYTES:
-        return replace(file, problem=_TOO_LARGE.format(most=_MOST_FILE_BYTES))
-    try:
-        answer = await http.request(
-            "GET", file.reference, timeout_seconds, headers=headers, most_bytes=_MOST_FILE_BYTES + 1
-        )
-    except OutcomeUncertain as error:
-        reason = error.message
-    else:
-        if answer.status == 429 or answer.status >= 500:
-            raise TargetUnavailable(f"{service} answered {answer.status}")
-        if not 200 <= answer.status < 300:
-            return replace(file, problem=_UNREADABLE.format(service=service, status=answer.status))
-        if len(answer.body) > _MOST_FILE_BYTES:
-            return replace(file, problem=_TOO_LARGE.format(most=_MOST_FILE_BYTES))
-        return replace(file, content=answer.body)
-    raise TargetUnavailable(reason)
+        return replace(file, problem=_TOO_LARGE)
+    answer = await asked(
+        http.request("GET", file.reference, timeout_seconds, headers=headers, most_bytes=_MOST_FILE_BYTES + 1)
+    )
+    if answer.status == 429 or answer.status >= 500:
+        raise TargetUnavailable(f"{service} answered {answer.status}")
+    if not 200 <= answer.status < 300:
+        return replace(file, problem=f"{service} did not hand it out ({answer.status})")
+    return (
+        replace(file, content=answer.body)
+        if len(answer.body) <= _MOST_FILE_BYTES
+        else replace(file, problem=_TOO_LARGE)
+    )
 
 
 def is_at(url: object, *hosts: str) -> bool:

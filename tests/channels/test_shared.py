@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.channels.recording_server import Recorder, recording
 
-from postroom.channels.carried_files import check_files, plain_name, plain_type, read_file
 from postroom.channels.discord.channel import Discord
 from postroom.channels.discord.gateway import inbound_event as discord_event
+from postroom.channels.shared import check_files, plain_name, plain_type, read_file
 from postroom.channels.slack.channel import Slack
 from postroom.channels.slack.listening import inbound_event as slack_event
 from postroom.channels.telegram.channel import Telegram
