@@ -10,14 +10,21 @@ import pytest
 from tests.approvals.gated_household import OWNER_CHAT, Gated, gated_household
 from tests.approvals.injected_instructions import INSTRUCTIONS, Instruction, Loot
 
-from postroom.butlers.messenger.server import APPROVAL_TOOL_NAMES, CHANNEL_TOOL_NAMES
+from postroom.butlers.messenger import acts
+from postroom.butlers.messenger.server import APPROVAL_TOOL_NAMES
 from postroom.kernel.values.principal import Principal, Role
 
 MODEL = Principal(Role.BUTLER, "general")
 APPROVED_TEXT = "See you at eight"
 APPROVED_KEY = "dinner"
 RULED_TEXT = "The one message the rule was for"
-SENDS_OR_DECIDES = {"notify", "deliver", "route.execute", *CHANNEL_TOOL_NAMES, *APPROVAL_TOOL_NAMES}
+SENDS_OR_DECIDES = {
+    "notify",
+    "deliver",
+    "route.execute",
+    *(one.declared.tool.name for one in acts.CHANNEL if one.declared.tool),
+    *APPROVAL_TOOL_NAMES,
+}
 # Wide enough that nothing below is turned away for its number: only the gate is left to stop it.
 ROOM = {
     "limits": {

@@ -18,8 +18,8 @@ from sqlalchemy import Connection
 
 from postroom.approvals.approvals import Approvals
 from postroom.attention.attention import Attention, NoticeOutcomes
+from postroom.butlers.messenger.desk import ChannelTools, CorrectionDesk, MessengerDesk
 from postroom.butlers.messenger.server import Execute, MessengerParts
-from postroom.butlers.messenger.tools import ChannelTools, CorrectionDesk
 from postroom.conversations.model import KeptMessage
 from postroom.delivery.accept import Acceptance, FirstWrite
 from postroom.delivery.afterwards.corrections import Corrections
@@ -91,31 +91,34 @@ def messenger_parts(
         execute=Execute(
             plane=plane, status=sender_status(store, plane, attention), clock=clock, corrections=corrections
         ),
-        channel_tools=ChannelTools(plane=plane, clock=clock, mint=store.ids.mint, wait_seconds=wait_seconds),
-        tracking=Tracking(record=store.deliveries, channel_names=names),
-        dead_letters=DeadLetters(
-            record=store.dead_letters,
-            channels=path.channels,
-            channel_names=names,
-            hand_over=plane.dispatcher.wake,
-            clock=clock,
-            mint=store.ids.mint,
-        ),
-        health=DeliveryHealth(
-            record=store.figures,
-            limits=path.limits,
-            breakers=path.breakers,
-            policy=path.policy,
-            channels=path.channels,
-            channel_names=names,
-            clock=clock,
-        ),
-        dry_run=DryRun(
-            acceptance=path,
-            known_channels=plane.known_channels,
-            clock=clock,
-            mint=store.ids.mint,
-            attention=attention,
+        desk=MessengerDesk(
+            corrections=corrections,
+            channel_tools=ChannelTools(plane=plane, clock=clock, mint=store.ids.mint, wait_seconds=wait_seconds),
+            tracking=Tracking(record=store.deliveries, channel_names=names),
+            dead_letters=DeadLetters(
+                record=store.dead_letters,
+                channels=path.channels,
+                channel_names=names,
+                hand_over=plane.dispatcher.wake,
+                clock=clock,
+                mint=store.ids.mint,
+            ),
+            health=DeliveryHealth(
+                record=store.figures,
+                limits=path.limits,
+                breakers=path.breakers,
+                policy=path.policy,
+                channels=path.channels,
+                channel_names=names,
+                clock=clock,
+            ),
+            dry_run=DryRun(
+                acceptance=path,
+                known_channels=plane.known_channels,
+                clock=clock,
+                mint=store.ids.mint,
+                attention=attention,
+            ),
         ),
         verifier=verifier,
         approvals=approvals,

@@ -23,7 +23,6 @@ from starlette.types import ASGIApp
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL
 from postroom.approvals.acts import ACTS as APPROVAL_ACTS
 from postroom.approvals.approvals import Approvals
-from postroom.butlers.messenger.server import rules
 from postroom.channels.acts import channel_router
 from postroom.connectors.profile import PATH as LLMS
 from postroom.connectors.profile import llms_text
@@ -50,7 +49,7 @@ from postroom.kernel.acts.routes import act_router, describe
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.guard.answered_once import AnsweredOnce, StoredIdempotencyKeys, declare_key
 from postroom.kernel.guard.http import FormSessions, Guard, LongCalls, Verifier
-from postroom.kernel.guard.tools import visitors
+from postroom.kernel.guard.tools import approver, visitors
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Failing, part_health
 from postroom.kernel.serving.json_door import answer_in_one_shape
@@ -330,7 +329,7 @@ class ScriptDoor:
     approvals: Approvals | None  # of the messenger, where it runs in this process
 
     def routers(self) -> list[APIRouter]:
-        may_decide = rules(Approvers(self.settings.approvals.approvers, self.store.household))["approve_action"]
+        may_decide = approver(Approvers(self.settings.approvals.approvers, self.store.household))
         view = LedgerView(settings=self.settings, store=self.store, clock=self.clock)
         return [
             notify_router(self.sending().notify),

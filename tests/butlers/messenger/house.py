@@ -156,7 +156,7 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
         desk = correction_desk(settings, store, plane, asking.bells.every.ring)
         server = build_server(messenger_parts(settings, store, plane, tokens, clock, desk, approvals))
         client = await stack.enter_async_context(Client(server))
-        await client.list_tools()
+        await client.list_tools(meta={TOKEN_META: tokens.token_of(OPERATOR) or ""})
         yield House(client=client, plane=plane, store=store, sandbox=sandbox, tokens=tokens)
 
 

@@ -6,42 +6,27 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_REQUEST, CallToolResult, TextContent, ToolAnnotations
+from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from postroom.approvals.acts import ACTS as APPROVAL_ACTS
 from postroom.approvals.approvals import Approvals, Decisions
-from postroom.butlers.messenger.tools import (
-    ORIGIN,
-    ChannelTools,
-    CorrectionDesk,
-    add_channel_tools,
-    add_correction_tools,
-    add_dead_letter_tools,
-    add_envelope_tools,
-    add_health_tools,
-    add_tracking_tools,
-)
+from postroom.butlers.messenger import acts
+from postroom.butlers.messenger.desk import ORIGIN, CorrectionDesk, MessengerDesk
 from postroom.butlers.wire import Route, parse_route, parse_within, route_response
-from postroom.delivery.afterwards.dead_letters import DeadLetters
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.plane import Plane
-from postroom.delivery.reading.counts import DeliveryHealth
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.http import Verifier
-from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, anyone, approver, butler, caller
+from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, approver, butler, caller
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.values.errors import FieldError, InternalError, ValidationError, error_sentence
-from postroom.kernel.values.fields import strict_json, unknown_argument
+from postroom.kernel.values.errors import FieldError, InternalError, ValidationError
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import KnownChannels
 from postroom.message.outgoing import Outcome, Outgoing, refused
 from postroom.message.wire import notify_error
-from postroom.overview.dry_run import DryRun
-from postroom.overview.tracking import SenderStatus, Tracking
+from postroom.overview.tracking import SenderStatus
 
 # Who may call which tool; the operator may call all of them.
 #
@@ -55,88 +40,8 @@ from postroom.overview.tracking import SenderStatus, Tracking
 
 _SWITCHBOARD: Final = "switchboard"
 
-_MESSENGER: Final = butler("messenger")
-
-CHANNEL_TOOL_NAMES: Final = (
-    "telegram_send_message",
-    "telegram_reply_to_message",
-    "telegram_react_to_message",
-    "email_send_message",
-    "email_reply_to_thread",
-)
-READING_TOOL_NAMES: Final = (
-    "messenger_delivery_status",
-    "messenger_delivery_search",
-    "messenger_delivery_attempts",
-    "messenger_delivery_trace",
-    "messenger_dead_letter_list",
-    "messenger_dead_letter_inspect",
-    "messenger_validate_notify",
-    "messenger_dry_run",
-    "messenger_circuit_status",
-    "messenger_rate_limit_status",
-    "messenger_queue_depth",
-    "messenger_delivery_stats",
-)
-_CORRECTING_TOOL_NAMES: Final = ("revise_delivery", "recall_delivery")
-REPAIRING_TOOL_NAMES: Final = ("messenger_dead_letter_replay", "messenger_dead_letter_discard")
+_REPAIRING: Final = [one.declared.tool.name for one in acts.REPAIRING if one.declared.tool]
 APPROVAL_TOOL_NAMES: Final = tuple(one.declared.tool.name for one in APPROVAL_ACTS if one.declared.tool)
-
-
-def rules(approvers: Collection[str]) -> dict[str, Rule]:
-    return {
-        "route.execute": butler("switchboard"),
-        **dict.fromkeys(CHANNEL_TOOL_NAMES, _MESSENGER),
-        **dict.fromkeys(READING_TOOL_NAMES, _MESSENGER),
-        **dict.fromkeys(_CORRECTING_TOOL_NAMES, anyone),
-        **dict.fromkeys((*REPAIRING_TOOL_NAMES, *APPROVAL_TOOL_NAMES), approver(approvers)),
-    }
-
-
-# A call with a missing or an unknown argument is told which ones there are.
-
-_RECORD_TOOLS = frozenset((*READING_TOOL_NAMES, *REPAIRING_TOOL_NAMES))
-_CHECKED_TOOLS = _RECORD_TOOLS | {*CHANNEL_TOOL_NAMES, *APPROVAL_TOOL_NAMES}
-
-
-class _ArgumentNames:
-    """The framework drops arguments it does not know; a misspelt filter would find everything."""
-
-    def __init__(self) -> None:
-        self._server: MCPServer[Any] | None = None
-        self._schemas: dict[str, Mapping[str, Any]] = {}
-
-    def of(self, server: MCPServer[Any]) -> None:
-        """The server whose tools these are; it is built with us inside, so it comes later than we do."""
-        self._server = server
-
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        params = ctx.params or {}
-        name, given = str(params.get("name")), params.get("arguments")
-        if ctx.method == "tools/call" and name in _CHECKED_TOOLS:
-            if self._server and not self._schemas:
-                self._schemas = {tool.name: tool.input_schema for tool in await self._server.list_tools()}
-            problem = self._problem(name, given if isinstance(given, Mapping) else {})
-            if problem and name in _RECORD_TOOLS:
-                return _answer(error_sentence(ValidationError(problem)))
-            if problem:
-                return _answer(notify_error(ValidationError(problem)))
-        return await call_next(ctx)
-
-    def _problem(self, name: str, given: Mapping[str, Any]) -> str | None:
-        if name in APPROVAL_TOOL_NAMES and name not in self._schemas:
-            told = f"approvals are switched off in this household (approvals.enabled), so there is no {name}"
-            raise MCPError(code=INVALID_REQUEST, message=told)
-        schema = self._schemas.get(name, {})
-        allowed = list(schema.get("properties", {}))
-        missing = [one for one in schema.get("required", []) if one not in given]
-        if unknown := unknown_argument(given, allowed):
-            return unknown
-        return f"Missing argument {', '.join(missing)}" if missing else None
-
-
-def _answer(content: dict[str, Any]) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=strict_json(content))], structured_content=content)
 
 
 # `route.execute`: a route.v1 that carries a notify, delivered, or asks about one or corrects it.
@@ -220,11 +125,7 @@ class MessengerParts:
     """What the messenger needs from the household."""
 
     execute: Execute
-    channel_tools: ChannelTools
-    tracking: Tracking
-    dead_letters: DeadLetters
-    health: DeliveryHealth
-    dry_run: DryRun
+    desk: MessengerDesk
     verifier: Verifier
     approvals: Approvals | None = None
     approvers: Collection[str] = ()
@@ -232,20 +133,18 @@ class MessengerParts:
 
 def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None = None) -> GuardedServer:
     """`more_rules` are those of tools that are added afterwards: what every butler has."""
-    policy, names = ToolPolicy({**(more_rules or {}), **rules(parts.approvers)}, parts.verifier), _ArgumentNames()
-    server = GuardedServer("messenger", policy, description=DESCRIPTION, more=[names])
+    policy = ToolPolicy(more_rules or {}, parts.verifier)
+    server = GuardedServer("messenger", policy, description=DESCRIPTION)
     _add_route_execute(server, parts)
-    add_channel_tools(server, parts.channel_tools)
-    add_correction_tools(server, parts.execute.corrections, parts.verifier)
-    add_tracking_tools(server, parts.tracking)
-    add_dead_letter_tools(server, parts.dead_letters)
-    add_envelope_tools(server, parts.dry_run)
-    add_health_tools(server, parts.health)
+    add_tools(server, acts.ACTS, parts.desk, butler="messenger")
+    may_decide = approver(parts.approvers)
+    policy.allow({"route.execute": butler("switchboard"), **dict.fromkeys(_REPAIRING, may_decide)})
     if parts.approvals is not None:
-        may_decide = approver(parts.approvers)
         add_tools(server, APPROVAL_ACTS, Decisions(approvals=parts.approvals, may_decide=may_decide))
         policy.allow(dict.fromkeys(APPROVAL_TOOL_NAMES, may_decide))
-    names.of(server)
+    else:
+        told = "approvals are switched off in this household (approvals.enabled), so there is no {name}"
+        server.point_elsewhere({name: told.format(name=name) for name in APPROVAL_TOOL_NAMES})
     return server
 
 

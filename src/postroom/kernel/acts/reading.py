@@ -62,6 +62,10 @@ def judged(words: str, **schema: Any) -> Any:
     return Field(None, description=words, json_schema_extra=schema)
 
 
+def needed(words: str, **schema: Any) -> Any:
+    return Field(description=words, json_schema_extra=schema)
+
+
 def lower(value: Any) -> Any:
     return value.lower() if isinstance(value, str) else value
 

@@ -204,6 +204,11 @@ class GuardedServer(OwnWordsServer):
         self.takes_more.add(tool.name)
         self.policy.allow({tool.name: rule})
 
+    def point_elsewhere(self, told: Mapping[str, str]) -> None:
+        """Of tools that one may look for here: what to do instead. They are not listed, and whoever calls one hears it."""
+        self.not_here |= told
+        self.policy.allow(dict.fromkeys(told, anyone))
+
     def remove_tool(self, name: str) -> None:
         super().remove_tool(name)
         self._functions.pop(name, None)

@@ -1,0 +1,127 @@
+"""What the messenger's tools work on: its own ways to reach people, and corrections of what was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from postroom.delivery.afterwards.corrections import Corrections
+from postroom.delivery.afterwards.dead_letters import DeadLetters
+from postroom.delivery.afterwards.rules import correction_object, read_correction
+from postroom.delivery.notify import deliver_envelope
+from postroom.delivery.plane import Plane
+from postroom.delivery.reading.counts import DeliveryHealth
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.values.errors import FieldError, ValidationError
+from postroom.kernel.values.principal import Principal, sender_of
+from postroom.message.delivery import Intent
+from postroom.message.wire import NOTIFY_V1, notify_error
+from postroom.overview.dry_run import DryRun
+from postroom.overview.tracking import Tracking
+
+# Corrections: for the sender of a message and the owner.
+
+LONGEST_WAIT_SECONDS: Final = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectionDesk:
+    """Asked over the wire: whose deliveries a caller knows is decided by the caller's token alone."""
+
+    corrections: Corrections
+    clock: Clock
+    mint: Callable[[int], str]
+    wait_seconds: float
+
+    async def by(self, who: Principal, given: Mapping[str, Any], wait_seconds: object = None) -> dict[str, Any]:
+        """The owner and the operator know every delivery; for one who sends nothing, none exists."""
+        sender = None if who.is_owner else sender_of(who) or str(who)
+        return await self.correct(given, actor=str(who), sender=sender, wait_seconds=wait_seconds)
+
+    async def correct(
+        self,
+        given: Mapping[str, Any],
+        *,
+        actor: str,
+        sender: str | None,
+        wait_seconds: object = None,
+        request_id: str | None = None,
+    ) -> dict[str, Any]:
+        try:
+            asked = read_correction(given, actor=actor, sender=sender)
+            patience = self._patience(wait_seconds)
+        except ValidationError as error:
+            return notify_error(error) | {"revises": None, "delivery_id": None, "how": None}
+        request_id = request_id or self.mint(self.clock.now_us())
+        return correction_object(await self.corrections.correct(asked, request_id=request_id, wait_seconds=patience))
+
+    def _patience(self, asked: object) -> float:
+        if asked is None:
+            return self.wait_seconds
+        if isinstance(asked, bool) or not isinstance(asked, int | float) or not 0 <= asked <= LONGEST_WAIT_SECONDS:
+            limit = f"must be a number of seconds from 0 to {LONGEST_WAIT_SECONDS:.0f}"
+            raise ValidationError.of([FieldError("wait_seconds", limit, "out_of_range")])
+        return float(asked)
+
+
+# The messenger's own ways to reach people; each is a notify.v1 on the one delivery path.
+
+ORIGIN: Final = "messenger"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelTools:
+    plane: Plane
+    clock: Clock
+    mint: Callable[[int], str]
+    wait_seconds: float
+
+    async def send(self, channel: str, recipient: object, **content: object) -> dict[str, Any]:
+        """A missing recipient is a mistake here: these tools never mean "the owner"."""
+        named = "" if recipient is None else recipient
+        return await self._deliver(_envelope(channel, Intent.SEND, recipient=named, **content), self._request_id())
+
+    async def answer(
+        self, channel: str, intent: Intent, *, sender: object, thread: object, **content: object
+    ) -> dict[str, Any]:
+        """In a conversation: there is no inbound request to name, so this call is its own."""
+        request_id = self._request_id()
+        context = {
+            "request_id": request_id,
+            "source_channel": channel,
+            "source_endpoint_identity": ORIGIN,
+            "source_sender_identity": sender,
+            "source_thread_identity": thread,
+        }
+        envelope = _envelope(channel, intent, **content) | {"request_context": context}
+        return await self._deliver(envelope, request_id)
+
+    def _request_id(self) -> str:
+        return self.mint(self.clock.now_us())
+
+    async def _deliver(self, envelope: dict[str, Any], request_id: str) -> dict[str, Any]:
+        return await deliver_envelope(self.plane, envelope, request_id=request_id, wait_seconds=self.wait_seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessengerDesk:
+    """All that the messenger's tools work on."""
+
+    channel_tools: ChannelTools
+    corrections: CorrectionDesk
+    tracking: Tracking
+    dead_letters: DeadLetters
+    health: DeliveryHealth
+    dry_run: DryRun
+
+
+def _envelope(channel: str, intent: Intent, **content: object) -> dict[str, Any]:
+    given = {name: value for name, value in content.items() if value is not None}
+    delivery = {"intent": str(intent), "channel": channel, **given}
+    return {"schema_version": NOTIFY_V1, "origin_butler": ORIGIN, "delivery": delivery}
+
+
+def written(number: object) -> object:
+    """Chat and message ids are numbers to some callers and texts to others."""
+    return str(number) if isinstance(number, int) and not isinstance(number, bool) else number
