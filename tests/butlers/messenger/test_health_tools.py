@@ -366,12 +366,12 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "stats since": ("delivery_stats", {"since": "x"}, "Invalid since timestamp"),
     "stats until": ("delivery_stats", {"until": "2026-13-01T00:00:00Z"}, "Invalid until timestamp"),
     "stats future": ("delivery_stats", {"since": "2999-01-01T00:00:00Z"}, "since is in the future"),
-    "stats unknown": ("delivery_stats", {"window": "1h"}, "allowed are since, until, group_by"),
+    "stats unknown": ("delivery_stats", {"window": "1h"}, "window: unknown field"),
     "queue": ("queue_depth", {"channel": "sms"}, "email, telegram"),
     "circuit": ("circuit_status", {"channel": 5}, "email, telegram"),
     "limits channel": ("rate_limit_status", {"channel": "fax"}, "email, telegram"),
     "limits scope": ("rate_limit_status", {"identity_scope": "root"}, "bot, user"),
-    "dry run nothing": ("dry_run", {}, "Missing argument notify_request"),
+    "dry run nothing": ("dry_run", {}, "notify_request: is required"),
 }
 
 

@@ -220,7 +220,7 @@ async def test_the_server_lists_to_the_operator_every_tool(settings: Settings) -
 async def test_every_tool_describes_itself_its_arguments_and_its_answer(settings: Settings) -> None:
     async with opened(settings) as house:
         for tool in (await house.client.list_tools(meta=house.meta(OPERATOR))).tools:
-            assert len(tool.description or "") > 60, tool.name
+            assert len(tool.description or "") > 40, tool.name
             assert "  " not in (tool.description or ""), tool.name
             assert tool.output_schema is not None, tool.name
             assert tool.annotations is not None, tool.name

@@ -208,8 +208,8 @@ async def test_a_trace_shows_what_was_turned_away(settings: Settings) -> None:
 BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "status malformed": ("status", {"delivery_id": "12"}, "Invalid delivery_id format"),
     "status unknown": ("status", {"delivery_id": UNKNOWN}, f"Delivery {UNKNOWN} not found"),
-    "status null": ("status", {"delivery_id": None}, "Invalid delivery_id format"),
-    "status nothing": ("status", {}, "Missing argument delivery_id"),
+    "status null": ("status", {"delivery_id": None}, "delivery_id: is required"),
+    "status nothing": ("status", {}, "delivery_id: is required"),
     "status object": ("status", {"delivery_id": {"a": 1}}, "Invalid delivery_id format"),
     "attempts malformed": ("attempts", {"delivery_id": "x" * 5000}, "Invalid delivery_id format"),
     "attempts unknown": ("attempts", {"delivery_id": UNKNOWN}, "not found"),
@@ -235,7 +235,7 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "search cursor": ("search", {"cursor": "ZGVhZC1sZXR0ZXI6eA"}, "Invalid cursor"),
     "search cursor number": ("search", {"cursor": 4}, "Invalid cursor"),
     "search cursor not base64": ("search", {"cursor": "ü€"}, "Invalid cursor"),
-    "search misspelt": ("search", {"chanel": "email"}, "Unknown argument chanel: allowed are origin_butler, channel"),
+    "search misspelt": ("search", {"chanel": "email"}, "chanel: unknown field, did you mean 'channel'?"),
 }
 
 

@@ -94,7 +94,7 @@ def read(
         given = {name: _decoded(kind, names[name], one) for name, one in given.items()}
     given |= {name: _from_text(kind, names[name], given[name]) for name in texts if name in given}
     for name in list(given):
-        if complaints := unsendable(given[name], name):
+        if names[name] not in _judged_later(kind) and (complaints := unsendable(given[name], name)):
             found += complaints
             del given[name]
     one = _valid(kind, given, found)
@@ -207,7 +207,20 @@ def _place(path: Sequence[str | int], given: Any) -> tuple[str | int, ...]:
 
 def _made(kind: type[One], given: Mapping[str, Any]) -> One:
     """From JSON: there a list may become a tuple and a word a choice, and nothing else is converted."""
-    return kind.model_validate_json(to_json(given))
+    if not (later := _judged_later(kind)):
+        return kind.model_validate_json(to_json(given))
+    names = names_at(kind, None)
+    as_they_came = {name: given[shown] for shown, name in names.items() if shown in given and name in later}
+    hidden = {shown: None for shown, name in names.items() if name in as_they_came}
+    one = kind.model_validate_json(to_json({**given, **hidden}))
+    vars(one).update(as_they_came)
+    return one
+
+
+@cache
+def _judged_later(kind: type[Act[Any]]) -> frozenset[str]:
+    """Only the work says what is wrong with them, so they may hold what is no JSON."""
+    return frozenset(name for name, about in kind.model_fields.items() if about.annotation is Any)
 
 
 def _as_sent(found: list[FieldError], renamed: Mapping[str, str]) -> list[FieldError]:

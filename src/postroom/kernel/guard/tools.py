@@ -205,7 +205,7 @@ class GuardedServer(OwnWordsServer):
         self.policy.allow({tool.name: rule})
 
     def point_elsewhere(self, told: Mapping[str, str]) -> None:
-        """Of tools that one may look for here: what to do instead. They are not listed, and whoever calls one hears it."""
+        """What to do instead of tools that one may look for here: they are not listed, and who calls one hears it."""
         self.not_here |= told
         self.policy.allow(dict.fromkeys(told, anyone))
 
