@@ -337,7 +337,7 @@ BAD = {
     "inspect malformed": ("inspect", {"dead_letter_id": "'; DROP TABLE x; --"}, "Invalid dead_letter_id format"),
     "inspect unknown": ("inspect", {"dead_letter_id": UNKNOWN}, "not found"),
     "discard unknown": ("discard", {"dead_letter_id": UNKNOWN, "reason": "x"}, "not found"),
-    "discard malformed": ("discard", {"dead_letter_id": "", "reason": "x"}, "Invalid dead_letter_id format"),
+    "discard malformed": ("discard", {"dead_letter_id": "", "reason": "x"}, "dead_letter_id: is required"),
     "discard blank": ("discard", {"dead_letter_id": UNKNOWN, "reason": " \t\n"}, "must not be blank"),
     "discard null": ("discard", {"dead_letter_id": UNKNOWN, "reason": None}, "reason: is required"),
     "discard long": ("discard", {"dead_letter_id": UNKNOWN, "reason": "x" * 1001}, "1000"),
