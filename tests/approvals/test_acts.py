@@ -278,7 +278,7 @@ async def test_an_edited_message_is_what_arrives(home: Path) -> None:
             edits={"message": "At nine"},
         )
 
-        assert [code(wrong), code(invalid), misspelt["status"]] == ["hash_mismatch", "blank", "refused"]
+        assert [code(wrong), code(invalid), misspelt["status"]] == ["hash_mismatch", "blank", "error"]
         assert (done["action"]["edited"], done["action"]["decided_by"]) == (True, "user:ann")
         await settled(gated, action_id)
         assert await texts(gated) == ["At nine"]

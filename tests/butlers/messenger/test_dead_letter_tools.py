@@ -349,7 +349,7 @@ BAD = {
     "list limit": ("list", {"limit": "many"}, "Invalid limit"),
     "list cursor": ("list", {"cursor": "made up"}, "Invalid cursor"),
     "list flag": ("list", {"include_discarded": 1}, "true or false"),
-    "list unknown": ("list", {"butler": "health"}, "allowed are channel, origin_butler, error_class, since"),
+    "list unknown": ("list", {"butler": "health"}, "butler: unknown field"),
 }
 
 
