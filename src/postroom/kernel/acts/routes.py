@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Coroutine, Iterable, Mapping
+from math import ceil
 from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI
@@ -13,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from postroom.kernel.acts.declaration import Act, Call, HttpRoute, words_of
-from postroom.kernel.acts.reading import answer_of, answer_schema, arguments_schema, read
+from postroom.kernel.acts.reading import answer_of, answer_schema, answer_type, arguments_schema, read
 from postroom.kernel.guard.http import RESERVED_ID, idempotency_key_of
 from postroom.kernel.serving.json_door import add_to_document, failures, while_connected
 from postroom.kernel.values.errors import Code, FieldError, PostroomError, Refused
@@ -59,6 +60,8 @@ class ActRoute(Route):
         headers = {RENAMED: ", ".join(f"{former}={now}" for former, now in renamed.items())} if renamed else {}
         if route.is_private:
             headers["Cache-Control"] = "no-store"
+        if answer is None:
+            return Response(status_code=kind.status_of(answer), headers=headers)
         content = answer_of(kind).dump_json(answer, by_alias=True)
         return Response(content, kind.status_of(answer), headers, media_type="application/json")
 
@@ -92,7 +95,10 @@ async def _body(request: Request, route: HttpRoute) -> Mapping[str, Any]:
 
 def _refusal(kind: type[Act[Any]], error: PostroomError) -> Response:
     status, document = kind.refused_over_http(error)
-    return JSONResponse(document, status, {"WWW-Authenticate": 'Bearer realm="postroom"'} if status == 401 else None)
+    headers = {"WWW-Authenticate": 'Bearer realm="postroom"'} if status == 401 else {}
+    if error.retry_after_seconds is not None:
+        headers["Retry-After"] = str(ceil(error.retry_after_seconds))
+    return JSONResponse(document, status, headers)
 
 
 # The document.
@@ -121,7 +127,9 @@ def _described(kind: type[Act[Any]], route: HttpRoute, components: dict[str, Any
     schema = arguments_schema(kind, route)
     properties, required = schema["properties"], schema.get("required", [])
     in_url = {name: one for name, one in properties.items() if route.is_in_path(name) or route.is_in_query(name)}
-    answer = {"description": "OK", "content": {"application/json": {"schema": _answer_schema(kind, components)}}}
+    answer: dict[str, Any] = {"description": "OK"}
+    if answer_type(kind) is not None:
+        answer["content"] = {"application/json": {"schema": _answer_schema(kind, components)}}
     described: dict[str, Any] = {
         "operationId": operation_of(kind, route),
         "tags": [route.tag],
@@ -131,9 +139,8 @@ def _described(kind: type[Act[Any]], route: HttpRoute, components: dict[str, Any
     }
     if not described["parameters"]:
         del described["parameters"]
-    if route.method not in ("GET", "DELETE"):
+    if rest := {name: one for name, one in properties.items() if name not in in_url}:
         needed = [name for name in required if name not in in_url]
-        rest = {name: one for name, one in properties.items() if name not in in_url}
         body = {**schema, "properties": rest, "required": needed}
         if not needed:
             del body["required"]
