@@ -145,7 +145,7 @@ class Asked:
             "messages that wait for a butler": inbound.with_butlers,
             "inbox": lambda: notes.page(WHO, NotificationQuery(), self.now_us),
             "inbox, unread": lambda: notes.unread(WHO, self.now_us),
-            "inbox, archived": lambda: notes.shelf(WHO, Shelf.ARCHIVED, after=None, limit=50, now_us=self.now_us),
+            "inbox, archived": lambda: notes.page(WHO, NotificationQuery(shelf=Shelf.ARCHIVED, limit=50), self.now_us),
             "inbox, counted by shelf": lambda: notes.counts(WHO, self.now_us),
             "inbox, since a moment": lambda: notes.since(WHO, self.now_us - DAY_US, 100),
             "what changed in an inbox, once a second": lambda: notes.pulses(

@@ -12,7 +12,7 @@ import aiohttp
 import uvloop
 
 from postroom.household.household import running
-from postroom.inbox.rules import Request
+from postroom.inbox.model import NewNotification
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running import telemetry
 from postroom.kernel.values.principal import Principal, Role
@@ -40,8 +40,10 @@ async def measure() -> tuple[list[float], list[float]]:
             if household.inbox is None:
                 raise RuntimeError("the household has no inbox")
             send = household.inbox.send
-            request = Request(message="The dentist is at nine, and the car needs petrol before that.", user_id="ada")
-            created = [await timed(lambda: send(request)) for _ in range(NOTIFICATIONS)]
+            note = NewNotification(
+                message="The dentist is at nine, and the car needs petrol before that.", user_id="ada"
+            )
+            created = [await timed(lambda: send(note)) for _ in range(NOTIFICATIONS)]
             token = TokenFile(Path(home) / "tokens.json").create(Principal(Role.USER, "ada"))
             headers = {"Authorization": f"Bearer {token}"}
             async with aiohttp.ClientSession(household.addresses["api"], headers=headers) as http:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.household.living import Living
 
-from postroom.inbox.rules import Request
+from postroom.inbox.model import NewNotification, NotificationType
 
 OWNER_CHAT = 1000
 DAY_US = 86_400 * 1_000_000
@@ -181,7 +181,7 @@ class Week:
         )
         for kind, message in notes * 2:
             link = "https://ci.winter.example/certificates" if kind == "warning" else None
-            note = Request(message=message, user_id="operator", type=kind, link=link)
+            note = NewNotification(message=message, user_id="operator", type=NotificationType(kind), link=link)
             await self._home.household.inbox.send(note)
 
     async def _attention(self) -> None:

@@ -67,7 +67,8 @@ def errors_page() -> str:
         ],
     )
     typed = table(("`code`", "what to do"), [(code(name), hint) for name, hint in USER_HINTS.items()])
-    told = [rules.validation_error(), rules.rate_limited(), rules.failed("…")]
+    limited = errors.OverloadRejected("", limit_type="", retry_after_seconds=0.0)
+    told = [rules.not_created(errors.ValidationError("")), rules.not_created(limited), rules.failed("…")]
     actions = table(("`action`", "message"), [(code(one["action"]), one["message"]) for one in told])
     return page(
         "Errors",

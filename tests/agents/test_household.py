@@ -10,11 +10,12 @@ import pytest
 from tests.inbox.api import Api, running_api
 
 from postroom.agents.asks import LocalHousehold, RemoteHousehold
-from postroom.inbox.model import Notification, NotificationQuery
-from postroom.inbox.rules import Request
+from postroom.inbox.model import NewNotification, Notification, NotificationQuery, NotificationType
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 
-ASKED = Request(message="Hello", type="warning", user_id="ada", conversation_id="c1", correlation_id="k1")
+ASKED = NewNotification(
+    message="Hello", type=NotificationType.WARNING, user_id="ada", conversation_id="c1", correlation_id="k1"
+)
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ class TestOnThisMachine:
 
     @pytest.mark.usefixtures("port")
     async def test_a_user_id_is_enough(self, api: Api) -> None:
-        assert (await LocalHousehold().send(Request(message="Hello", user_id="ada")))["success"]
+        assert (await LocalHousehold().send(NewNotification(message="Hello", user_id="ada")))["success"]
         assert len(await kept(api)) == 1
 
     @pytest.mark.usefixtures("port")
@@ -100,7 +101,7 @@ class TestOnThisMachine:
         monkeypatch.setenv("POSTROOM_URL", f"{api.url}/")
         monkeypatch.setenv("POSTROOM_TOKEN", api.token("bob"))
 
-        assert (await LocalHousehold().send(Request(message="Hello", user_id="bob")))["success"]
+        assert (await LocalHousehold().send(NewNotification(message="Hello", user_id="bob")))["success"]
         assert (await LocalHousehold().send(ASKED))["action"] == "validation_error"
 
     @pytest.mark.usefixtures("home")

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page
 
-from postroom.inbox.rules import Request
+from postroom.inbox.model import NewNotification, NotificationType
 from tests.console.appearance import THEMED, seen_as
 from tests.console.asked import ask
 from tests.console.attended import ALWAYS_QUIET, say, wish
@@ -54,7 +54,7 @@ async def some_of_each(home: Living) -> None:
     await ask(home, "Ship build 7?", options=["Yes", "No"], context="All is green.")
     inbox = home.household.inbox
     assert inbox is not None
-    await inbox.send(Request(message="Dentist at nine", user_id="operator", type="reminder"))
+    await inbox.send(NewNotification(message="Dentist at nine", user_id="operator", type=NotificationType.REMINDER))
     await wish(home, "owner", ALWAYS_QUIET)
     await say(home, "This can wait")
 

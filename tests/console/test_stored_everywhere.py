@@ -16,7 +16,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page
 
 from postroom.console.words import pieces
-from postroom.inbox.rules import Request
+from postroom.inbox.model import NewNotification
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR
 from postroom.questions.rules.reading import Given
@@ -144,9 +144,9 @@ async def _inbox(home: Living) -> None:
     assert inbox is not None
     for text in PAYLOADS:
         link = f"https://example.org/?{text}" if text.isprintable() else None
-        answer = await inbox.send(Request(message=text, user_id="operator", link=link))
+        answer = await inbox.send(NewNotification(message=text, user_id="operator", link=link))
         assert answer["success"], answer
-    await inbox.send(Request(message="hello", user_id=PAYLOADS[3][:128]))
+    await inbox.send(NewNotification(message="hello", user_id=PAYLOADS[3][:128]))
 
 
 async def _questions(home: Living) -> None:

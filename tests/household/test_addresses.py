@@ -18,7 +18,7 @@ from postroom.household.console import RunningHousehold
 from postroom.household.household import running
 from postroom.household.people import KnownPerson, id_of, known_person, opened_people, seeds, signing_in
 from postroom.household.store import open_store
-from postroom.inbox.rules import Request
+from postroom.inbox.model import NewNotification
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, Principal, Role
@@ -424,7 +424,7 @@ async def test_a_copy_leaves_only_after_the_address_was_confirmed(home: Path) ->
             kept = await answer.json()
         assert (kept["email"], kept["email_pending"]) == (None, STRANGER)
 
-        assert (await household.inbox.send(Request(message="Too early", user_id="ada")))["success"]
+        assert (await household.inbox.send(NewNotification(message="Too early", user_id="ada")))["success"]
         (asked,) = await mails(http, household, 1)
         links = _LINK.findall(asked["body"])
         assert (asked["to"], len(links), links[0].startswith(api)) == (STRANGER, 1, True)
@@ -445,7 +445,7 @@ async def test_a_copy_leaves_only_after_the_address_was_confirmed(home: Path) ->
             kept = await answer.json()
         assert (kept["email"], kept["email_pending"]) == (STRANGER, None)
 
-        await household.inbox.send(Request(message="Dentist at nine", user_id="ada"))
+        await household.inbox.send(NewNotification(message="Dentist at nine", user_id="ada"))
         found = await mails(http, household, 2)
 
     assert [one["subject"] for one in found] == ["Please confirm your address", "Info: Dentist at nine"]

@@ -25,7 +25,7 @@ from postroom.household.delivery import ledger_view, settled_elsewhere
 from postroom.household.household import running
 from postroom.household.intents import assistant_server
 from postroom.household.store import Approvers, open_store, watched
-from postroom.inbox.rules import Request
+from postroom.inbox.model import NewNotification
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import Rule, person
 from postroom.kernel.running.clock import SystemClock
@@ -221,7 +221,7 @@ async def test_attempts_are_counted_against_those_of_the_messages_own_priority(h
 async def test_a_note_is_explained_by_its_own_id(home: Path) -> None:
     async with living(home) as household:
         assert household.household.inbox is not None
-        note = await household.household.inbox.send(Request(message="Tea is ready", user_id="ada"))
+        note = await household.household.inbox.send(NewNotification(message="Tea is ready", user_id="ada"))
 
         async with ledger_view(household.settings) as view:
             (told,) = await view.why(note["notification_id"])
@@ -323,7 +323,7 @@ async def test_in_a_fresh_household_a_note_reaches_the_mailbox_of_somebody_who_a
         async with http.put(url, json=wished, headers={"Authorization": f"Bearer {token}"}) as answer:
             assert answer.status == 200
         assert household.inbox is not None
-        sent = await household.inbox.send(Request(message="Dentist at nine", user_id="ada"))
+        sent = await household.inbox.send(NewNotification(message="Dentist at nine", user_id="ada"))
         subjects = await mail_subjects(http, household.addresses["sandbox"])
 
     assert sent["success"]

@@ -11,10 +11,10 @@ from typing import Any
 
 import aiohttp
 from tests.household.living import started
+from tests.inbox.sending import sent
 
 from postroom.household.console import RunningHousehold
 from postroom.household.inbox import Inbox
-from postroom.inbox.rules import Request
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import Principal, Role
 from postroom.settings.load import load
@@ -32,7 +32,7 @@ class Response:
     @property
     def wrong(self) -> list[str]:
         """The fields a 422 complains about."""
-        return [problem["loc"][-1] for problem in self.body["detail"]]
+        return [problem["field"] for problem in self.body["error"]["fields"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ class Api:
             return Response(response.status, await response.json() if response.content_length else None)
 
     async def send(self, message: str = "Hello", user: str = "ada", **fields: Any) -> str:
-        answer = await self.inbox.send(Request(message=message, user_id=user, **fields))
+        answer = await sent(self.inbox, message, user, **fields)
         assert answer["success"], answer
-        return answer["notification_id"]
+        return str(answer["notification_id"])
 
     def forget(self) -> None:
         """From outside: an inbox without a past for the next test, in a household that runs on."""

@@ -13,7 +13,7 @@ from tests.console.appearance import looks_right
 from tests.console.browser import IN_BROWSER, Site, console_site, tab_to
 from tests.household.living import LIFTED, QUICK
 
-from postroom.inbox.rules import Request
+from postroom.inbox.model import NewNotification, NotificationType
 from postroom.kernel.values.principal import Principal, Role
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
@@ -23,10 +23,12 @@ BEN = Principal(Role.USER, "ben")
 EVE = Principal(Role.USER, "eve")
 
 
-async def tell(site: Site, who: Principal, message: str, **more: object) -> str:
+async def tell(site: Site, who: Principal, message: str, type: str = "info", link: str | None = None) -> str:
     inbox = site.home.household.inbox
     assert inbox is not None
-    answer = await inbox.send(Request(message=message, user_id=who.name, **more))  # type: ignore[arg-type]
+    answer = await inbox.send(
+        NewNotification(message=message, user_id=who.name, type=NotificationType(type), link=link)
+    )
     assert answer["success"], answer
     return answer["notification_id"]
 

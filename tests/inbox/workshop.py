@@ -13,10 +13,10 @@ from prometheus_client import CollectorRegistry
 from sqlalchemy import select
 from tests.clock import FakeClock
 from tests.inbox.examples import MINT
+from tests.inbox.sending import sent
 from tests.support.counted import CountedLoops
 
 from postroom.attention.turn import NoticeBook
-from postroom.channels.email.building import mailbox
 from postroom.delivery.plane import Plane
 from postroom.delivery.store.tables import delivery_requests
 from postroom.household.attention import build_attention
@@ -31,7 +31,6 @@ from postroom.inbox.inbox import (
     Releaser,
 )
 from postroom.inbox.model import Preferences, Terms
-from postroom.inbox.rules import Request
 from postroom.inbox.store.hourly_cap_redis import RedisHourlyCap
 from postroom.inbox.store.mail import StoredConfirmations, StoredEmails, StoredPreferences
 from postroom.inbox.store.notes import StoredNotes
@@ -62,7 +61,7 @@ class Workshop:
         await self.inbox.change_preferences(user_id, lambda _: preferences)
 
     async def send(self, message: str = "The dentist is at nine", user_id: str = "ada", **fields: Any) -> Any:
-        return await self.inbox.send(Request(message=message, user_id=user_id, **fields))
+        return await sent(self.inbox, message, user_id, **fields)
 
     async def rows(self) -> list[dict[str, Any]]:
         found = select(deferred_emails).order_by(deferred_emails.c.id)
@@ -102,7 +101,6 @@ def inbox_on(database: Database, book: NoticeBook, clock: Clock, **changes: Any)
         "mint": MINT.mint,
         "hourly_cap": 100,
         "terms": Terms(email_enabled=True),
-        "address": mailbox,
     }
     return Inbox(**plain | changes)
 

@@ -12,7 +12,7 @@ from tests.console.browser import link_for
 from tests.console.http import Caller
 from tests.household.living import LIFTED, QUICK, Living, living
 
-from postroom.inbox.rules import Request
+from postroom.inbox.model import NewNotification
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import OPERATOR, Principal
 from postroom.overview.counts import WhatWaits
@@ -34,8 +34,8 @@ async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living
             await ask(one, f"Question {number}?", kind="text", to=["owner", "anna"][number % 2])
         assert one.household.inbox is not None
         for number in range(3):
-            await one.household.inbox.send(Request(message=f"Note {number}", user_id="operator"))
-        await one.household.inbox.send(Request(message="For Anna", user_id="anna"))
+            await one.household.inbox.send(NewNotification(message=f"Note {number}", user_id="operator"))
+        await one.household.inbox.send(NewNotification(message="For Anna", user_id="anna"))
         yield one
 
 

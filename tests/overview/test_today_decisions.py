@@ -13,7 +13,7 @@ from tests.console.browser import IN_BROWSER, PHONE, Site, console_site, path_of
 from tests.household.living import LIFTED, QUICK
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.inbox.rules import Request
+from postroom.inbox.model import NewNotification
 from postroom.kernel.values.principal import OPERATOR
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
@@ -188,7 +188,7 @@ async def test_notes_say_who_left_them_and_several_are_put_away_at_once(site: Si
     inbox = site.home.household.inbox
     assert inbox is not None
     for agent in ("claude", "cron", "inbox"):
-        await inbox.send(Request(message=f"From {agent}", user_id="operator", agent=agent))
+        await inbox.send(NewNotification(message=f"From {agent}", user_id="operator", agent=agent))
     page = await site.signed_in(path="/inbox", java_script_enabled=False, viewport=PHONE)
     row = page.locator(".note", has_text="From claude")
     await expect(row.locator(".sender")).to_contain_text("claude")

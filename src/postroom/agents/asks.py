@@ -14,11 +14,10 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 import aiohttp
 
-from postroom.inbox import rules as answers
-from postroom.inbox.model import CONVERSATION_META, CORRELATION_META, NAME, USER_META
-from postroom.inbox.rules import Answer, Checked, Request, check
+from postroom.inbox.model import CONVERSATION_META, CORRELATION_META, USER_META, NewNotification
+from postroom.inbox.rules import Sent, failed
 from postroom.kernel.guard.tokens import TokenFile
-from postroom.kernel.values.errors import PostroomError, SettingsError, UserError, ValidationError
+from postroom.kernel.values.errors import PostroomError, SettingsError, UserError
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.wire import wish_object
 from postroom.settings.glance import glance_from_process
@@ -33,7 +32,7 @@ TIMEOUT_SECONDS: Final = 30.0
 class Household(Protocol):
     """Whatever takes notifications: the inbox in this process, or a way to one elsewhere."""
 
-    async def send(self, request: Request) -> Answer: ...
+    async def send(self, asked: NewNotification) -> Sent: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,17 +42,13 @@ class RemoteHousehold:
     url: str
     token: str = field(repr=False)
 
-    async def send(self, request: Request) -> Answer:
-        try:
-            checked = check(request)
-        except ValidationError as error:
-            return answers.validation_error(error.message)
-        arguments = {"message": checked.message, "type": str(checked.type), **wish_object(checked.wish)}
+    async def send(self, asked: NewNotification) -> Sent:
+        arguments = {"message": asked.message, "type": str(asked.type), **wish_object(asked.wish)}
         peer = HttpPeer("the household", f"{self.url.rstrip('/')}/mcp", self.token)
         try:
-            return _answer(await peer.call(NAME, arguments, TIMEOUT_SECONDS, meta=_meta(checked)))
+            return _answer(await peer.call("send_notification", arguments, TIMEOUT_SECONDS, meta=_meta(asked)))
         except PostroomError:
-            return answers.failed("the household cannot be reached or does not accept the token")
+            return failed("the household cannot be reached or does not accept the token")
         finally:
             await peer.close()
 
@@ -61,15 +56,15 @@ class RemoteHousehold:
 class LocalHousehold:
     """The one the settings name, or the one on this machine; looked for at each call, so that it may come and go."""
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, asked: NewNotification) -> Sent:
         try:
             settings, _ = from_process()
         except SettingsError:
-            return answers.failed("the settings cannot be read")
-        token = settings.token.reveal() or _token_of(TokenFile(settings.tokens_file), str(request.user_id).strip())
+            return failed("the settings cannot be read")
+        token = settings.token.reveal() or _token_of(TokenFile(settings.tokens_file), asked.user_id)
         if token is None:
-            return answers.failed(_NO_HOUSEHOLD)
-        return await RemoteHousehold(url=settings.api_url, token=token).send(request)
+            return failed(_NO_HOUSEHOLD)
+        return await RemoteHousehold(url=settings.api_url, token=token).send(asked)
 
 
 def _token_of(tokens: TokenFile, user_id: str) -> str | None:
@@ -81,19 +76,19 @@ def _token_of(tokens: TokenFile, user_id: str) -> str | None:
         return None
 
 
-def _meta(checked: Checked) -> dict[str, Any]:
+def _meta(asked: NewNotification) -> dict[str, Any]:
     meta = {
-        USER_META: checked.user_id,
-        CONVERSATION_META: checked.conversation_id,
-        CORRELATION_META: checked.correlation_id,
+        USER_META: asked.user_id,
+        CONVERSATION_META: asked.conversation_id,
+        CORRELATION_META: asked.correlation_id,
     }
     return {name: value for name, value in meta.items() if value is not None}
 
 
-def _answer(content: Mapping[str, Any]) -> Answer:
+def _answer(content: Mapping[str, Any]) -> Sent:
     if {"success", "action", "message"} <= content.keys():
-        return cast(Answer, dict(content))
-    return answers.failed("the household gave no answer")
+        return cast(Sent, dict(content))
+    return failed("the household gave no answer")
 
 
 # Questions.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
@@ -17,10 +16,11 @@ except ImportError:
     raise ImportError("postroom.agents needs the extra: pip install 'postroom[openai-agents]'") from None
 
 from postroom.agents.asks import Household, HouseholdAsks, LocalHousehold, PausingRun, drive_run, to_approve
-from postroom.inbox import rules
-from postroom.inbox.model import CONTRACT, DESCRIPTION, NAME
-from postroom.inbox.rules import Answer, Request, check
-from postroom.kernel.values.errors import ValidationError
+from postroom.inbox.acts import SendNotification
+from postroom.inbox.rules import Sent, failed, not_created
+from postroom.kernel.acts.declaration import Tool, words_of
+from postroom.kernel.acts.reading import arguments_schema, read
+from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.fields import strict_json
 from postroom.message.wire import WISH_FIELDS
 
@@ -71,6 +71,7 @@ def _saved(result: RunResult) -> str | None:
 # `send_notification` as a function tool.
 
 _log = structlog.get_logger("postroom.agents")
+_CONTRACT: Final = Tool("send_notification", without=WISH_FIELDS)  # the specification's; a model may send the rest too
 
 
 def notification_tool(household: Household) -> FunctionTool:
@@ -87,13 +88,13 @@ def notification_tool(household: Household) -> FunctionTool:
             answer = await _send(household, context.context, arguments)
         except Exception as error:  # a model must get the contract's answer, whatever went wrong
             _log.error("send_notification.bug", error=type(error).__name__)
-            answer = rules.failed("internal error")
+            answer = failed("internal error")
         return strict_json(answer, ensure_ascii=False)
 
     return FunctionTool(
-        name=NAME,
-        description=DESCRIPTION,
-        params_json_schema=CONTRACT,
+        name=_CONTRACT.name,
+        description=words_of(SendNotification),
+        params_json_schema=arguments_schema(SendNotification, _CONTRACT),
         on_invoke_tool=invoke,
         strict_json_schema=False,  # strict mode would make `type` required
     )
@@ -102,26 +103,14 @@ def notification_tool(household: Household) -> FunctionTool:
 send_notification = notification_tool(LocalHousehold())
 
 
-async def _send(household: Household, context: object, arguments: str) -> Answer:
+async def _send(household: Household, context: object, arguments: str) -> Sent:
+    given = {name: value for name, value in _arguments(arguments).items() if name in SendNotification.model_fields}
     try:
-        request = _request(context, arguments)
-        check(request)
-    except ValidationError as error:
-        return rules.validation_error(error.message)
-    return await (_field(context, "postroom") or household).send(request)
-
-
-def _request(context: object, arguments: str) -> Request:
-    given = _arguments(arguments)
-    wishes: dict[str, Any] = {name: given.get(name) for name in WISH_FIELDS}
-    request = Request(
-        message=given.get("message"),
-        **wishes,
-        user_id=_field(context, "user_id"),
-        conversation_id=_field(context, "conversation_id"),
-        correlation_id=_field(context, "correlation_id"),
-    )
-    return replace(request, type=given["type"]) if "type" in given else request
+        one, _ = read(SendNotification, given, SendNotification.declared.tool)
+        ids = {name: _field(context, name) for name in ("user_id", "conversation_id", "correlation_id")}
+        return await (_field(context, "postroom") or household).send(one.new(**ids))
+    except PostroomError as error:
+        return not_created(error)
 
 
 def _arguments(text: str) -> Mapping[str, Any]:

@@ -20,11 +20,12 @@ import typer
 
 from postroom.channels.email.building import mailbox
 from postroom.household.store import open_store
+from postroom.inbox.model import Preferences
 from postroom.inbox.preferences import changed
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Database, Home, Json, Redis, Roster, bar, complain, say, say_json
-from postroom.kernel.values.errors import SettingsError, StoreUnavailable, UserError, ValidationError
+from postroom.kernel.values.errors import SettingsError, StoreUnavailable, UserError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.principal import Principal, Role
 from postroom.settings import Settings
@@ -263,12 +264,11 @@ def init(
 
 
 async def remember_address(settings: Settings, user_id: str, email: str) -> None:
-    edit = partial(changed, wishes={"email": email}, address=mailbox, confirmed=True)
+    if (address := mailbox(email)) is None:
+        raise SettingsError("--email: must be a single e-mail address.")
+    edit = partial(changed, wished=Preferences(email=address), names=("email",), confirmed=True)
     async with open_store(settings) as store:
-        try:
-            await store.preferences.change(user_id, edit, SystemClock().now_us())
-        except ValidationError as error:
-            raise SettingsError(f"--email: {error.fields[0].error}.") from None
+        await store.preferences.change(user_id, edit, SystemClock().now_us())
 
 
 # `postroom migrate`: bring the database to the newest schema.

@@ -21,7 +21,7 @@ from postroom.butlers.messenger.server import StraightToDelivery
 from postroom.butlers.messenger.server import build_server as build_messenger
 from postroom.butlers.switchboard import RULES, OwnSwitchboard, add_switchboard_tools
 from postroom.butlers.tools import add_core_tools, add_route_tool, build_server, core_rules
-from postroom.connectors.tools import add_tools
+from postroom.connectors.tools import add_tools as add_assistant_tools
 from postroom.console.live import Bulk, Changes
 from postroom.delivery.plane import Plane
 from postroom.household.attention import (
@@ -92,8 +92,10 @@ from postroom.household.store import (
     sandbox_ports,
     shipped,
 )
-from postroom.inbox.acts import add_notification_tool, confirmation_router, inbox_router
+from postroom.inbox.acts import SendNotification
 from postroom.inbox.inbox import Inbox
+from postroom.inbox.routes import confirmation_router, inbox_router
+from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.tokens import SessionTokens, TokenFile, keeping_last_use, warn_of_users
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
 from postroom.kernel.running.clock import SharedClock
@@ -230,7 +232,7 @@ class _Builder:
             running_inbox(self._settings, store, notices, registry, self._clock, self._loops)
         )
         self._routers += [inbox_router(inbox), confirmation_router(inbox.confirmations, inbox.clock)]
-        self._assistant_doors.append(lambda server: add_notification_tool(server, inbox, self._tokens))
+        self._assistant_doors.append(lambda server: add_tools(server, [SendNotification], inbox))
         return inbox
 
     async def _build_butlers(
@@ -316,7 +318,7 @@ class _Builder:
             await self._stack.enter_async_context(working(built, self._loops, self._asking))
             self._correspondence = built
             self._routers += built.routers
-            self._assistant_doors.append(lambda server: add_tools(server, built.assistant))
+            self._assistant_doors.append(lambda server: add_assistant_tools(server, built.assistant))
         if MESSENGER in self._parts:
             way_out = self._plane or outbound
             files = file_taking(self._settings, store, self._roster, self._clock)

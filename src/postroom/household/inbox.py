@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from prometheus_client import CollectorRegistry
 
 from postroom.attention.turn import NoticeBook
-from postroom.channels.email.building import mailbox
 from postroom.delivery.plane import Plane
 from postroom.household.store import Store
 from postroom.inbox.copies import ConfirmationPost
@@ -50,7 +49,6 @@ async def running_inbox(
             mint=store.ids.mint,
             hourly_cap=settings.inbox.hourly_cap,
             terms=Terms(email_enabled=settings.email_copies_on, household=book.household, zone=book.zone),
-            address=mailbox,
             quick_cap=quick_cap,
         )
         async with loops.running("inbox_feed", feed.look, wake=feed.anybody, stopping=feed.stopping):

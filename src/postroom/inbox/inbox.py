@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter
@@ -16,7 +16,6 @@ from postroom.attention.model import Loaded, NoticeChanges
 from postroom.attention.state import PolicyChanged
 from postroom.attention.turn import NoticeBook, Turn
 from postroom.delivery.plane import Plane
-from postroom.inbox import rules as answers
 from postroom.inbox.copies import ConfirmationPost, ending_of, outgoing
 from postroom.inbox.model import (
     Batch,
@@ -25,6 +24,7 @@ from postroom.inbox.model import (
     Ending,
     GivenUp,
     HandedOver,
+    NewNotification,
     Notification,
     NotificationChange,
     NotificationId,
@@ -34,18 +34,20 @@ from postroom.inbox.model import (
     TryAgain,
     Verdict,
 )
-from postroom.inbox.preferences import AddressCheck, changed, own_policy, shown, with_quiet_hours
-from postroom.inbox.rules import Answer, Request, apply, check, restored
+from postroom.inbox.preferences import changed, own_policy, shown, with_quiet_hours
+from postroom.inbox.rules import Sent, apply, created, priority_of
 from postroom.inbox.store.mail import StoredConfirmations, StoredEmails, StoredPreferences
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
-from postroom.kernel.values.errors import PostroomError, ValidationError
+from postroom.kernel.values.errors import OverloadRejected
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.people.model import person_of_inbox
 
 if TYPE_CHECKING:
     from postroom.inbox.store.hourly_cap_redis import RedisHourlyCap
+
+_HOUR_SECONDS: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,47 +70,35 @@ class Inbox:
     mint: Callable[[int], str]
     hourly_cap: int
     terms: Terms
-    address: AddressCheck
     quick_cap: RedisHourlyCap | None = None
 
     # -- Accept a notification, and tell whoever is watching --
 
-    async def send(self, request: Request) -> Answer:
-        try:
-            new = self._new(request)
-        except ValidationError as error:
-            return answers.validation_error(error.message)
-        try:
-            kept = await self._keep(new)
-        except PostroomError:
-            return answers.failed("the inbox is not available right now")
-        if kept is None:
+    async def send(self, asked: NewNotification) -> Sent:
+        now_us = self.clock.now_us()
+        new = Notification(
+            id=NotificationId(self.mint(now_us)),
+            user_id=asked.user_id,
+            message=asked.message,
+            type=asked.type,
+            priority=priority_of(asked),
+            created_at_us=now_us,
+            updated_at_us=now_us,
+            conversation_id=asked.conversation_id,
+            correlation_id=asked.correlation_id or self.mint(now_us),
+            link=asked.link,
+            agent=asked.agent,
+            wish=asked.wish,
+        )
+        if (kept := await self._keep(new)) is None:
             self.meter.limited(new.user_id, new.correlation_id)
-            return answers.rate_limited()
+            raise OverloadRejected("too many notifications", limit_type="inbox", retry_after_seconds=_HOUR_SECONDS)
         stored, email = kept
         self.meter.created(stored, email)
         self.feed.ring(stored.user_id)
         if not isinstance(email, Drop):
             self.email_due.ring()
-        return answers.created(stored, email)
-
-    def _new(self, request: Request) -> Notification:
-        checked = check(request)
-        now_us = self.clock.now_us()
-        return Notification(
-            id=NotificationId(self.mint(now_us)),
-            user_id=checked.user_id,
-            message=checked.message,
-            type=checked.type,
-            priority=checked.priority,
-            created_at_us=now_us,
-            updated_at_us=now_us,
-            conversation_id=checked.conversation_id,
-            correlation_id=checked.correlation_id or self.mint(now_us),
-            link=checked.link,
-            agent=checked.agent,
-            wish=checked.wish,
-        )
+        return created(stored, email)
 
     async def _keep(self, new: Notification) -> tuple[Notification, Verdict] | None:
         """Redis may be away or have forgotten; the store counts again and has the last word."""
@@ -130,14 +120,6 @@ class Inbox:
     ) -> Notification | None:
         """None when there is no such notification in this inbox."""
         edit = partial(apply, change=what, now_us=self.clock.now_us(), until_us=until_us)
-        return await self._edit(user_id, notification_id, edit)
-
-    async def restore(self, user_id: str, notification_id: str) -> Notification | None:
-        return await self._edit(user_id, notification_id, partial(restored, now_us=self.clock.now_us()))
-
-    async def _edit(
-        self, user_id: str, notification_id: str, edit: Callable[[Notification], Notification | None]
-    ) -> Notification | None:
         after = await self.notes.change(user_id, notification_id, edit)
         if after is not None:
             self.feed.ring(user_id)
@@ -156,9 +138,11 @@ class Inbox:
     async def preferences(self, user_id: str) -> Preferences:
         return self._shown(await self.wishes.of(user_id))
 
-    async def prefer(self, user_id: str, wishes: Mapping[str, Any], *, confirmed: bool) -> Preferences:
-        """Raises ValidationError; an address that is not `confirmed` is asked first whether it wants this."""
-        edit = partial(changed, wishes=wishes, address=self.address, confirmed=confirmed)
+    async def prefer(
+        self, user_id: str, wished: Preferences, names: Collection[str], *, confirmed: bool
+    ) -> Preferences:
+        """Only what is named counts; an address that is not `confirmed` is asked first whether it wants this."""
+        edit = partial(changed, wished=wished, names=names, confirmed=confirmed)
         after = await self.change_preferences(user_id, edit)
         if after.email_pending is not None:
             self.email_due.ring()

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import time
 from enum import StrEnum
-from typing import Any, Final, NewType
+from typing import Final, NewType
 
 from postroom.attention.model import PersonRow, Policy
 from postroom.message.delivery import Priority
 from postroom.message.outgoing import INBOX_AGENT
-from postroom.message.wire import MAX_MESSAGE_CHARACTERS, WISH_SCHEMAS
-from postroom.message.wishes import AttentionWish, HoldReason, Urgency
+from postroom.message.wire import MAX_MESSAGE_CHARACTERS
+from postroom.message.wishes import AttentionWish, HoldReason
 from postroom.people.model import Purpose
 
 NotificationId = NewType("NotificationId", str)
@@ -51,11 +51,23 @@ class DeliveryChannel(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewNotification:
+    """`agent` is who leaves it: the program of the token, if it is a program's. `wish`: for the e-mail copy."""
+
+    user_id: str
+    message: str = field(repr=False)
+    type: NotificationType = NotificationType.INFO
+    agent: str = INBOX_AGENT
+    wish: AttentionWish | None = None
+    conversation_id: str | None = None
+    correlation_id: str | None = None
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notification:
     """
     `has_bell` is False for people who chose e-mail alone: kept as history, never counted as unread.
-
-    `agent` is who left it: the program of the token, if it is a program's. `wish` is what it asked for the e-mail copy.
     """
 
     id: NotificationId
@@ -77,6 +89,10 @@ class Notification:
     agent: str = INBOX_AGENT
     wish: AttentionWish | None = None
 
+    @property
+    def is_read(self) -> bool:
+        return self.read_at_us is not None
+
 
 class NotificationChange(StrEnum):
     """What a person can do to one notification."""
@@ -87,15 +103,23 @@ class NotificationChange(StrEnum):
     UNARCHIVE = "unarchive"
     SNOOZE = "snooze"
     DISMISS = "dismiss"
+    RESTORE = "restore"
 
 
-class View(StrEnum):
-    """Which part of the inbox is looked at; what was dismissed is in none of them."""
+class Shelf(StrEnum):
+    """A part of the inbox. Every notification lies on exactly one of SHELVES; of these some are looked at together."""
 
-    ACTIVE = "active"
+    UNREAD = "unread"
+    READ = "read"
     SNOOZED = "snoozed"
     ARCHIVED = "archived"
-    ALL = "all"
+    DISMISSED = "dismissed"
+    ACTIVE = "active"  # unread and read
+    ALL = "all"  # but what was dismissed
+
+
+SHELVES: Final = (Shelf.UNREAD, Shelf.READ, Shelf.SNOOZED, Shelf.ARCHIVED, Shelf.DISMISSED)
+MOST_SHELVED: Final = 1_000  # a person reads "more than 1,000" on a shelf as well as any figure above it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,25 +157,12 @@ class Cursor:
 class NotificationQuery:
     """Which notifications are asked for, newest first."""
 
-    view: View = View.ACTIVE
+    shelf: Shelf = Shelf.ACTIVE
     type: NotificationType | None = None
     is_read: bool | None = None
     conversation_id: str | None = None
     after: Cursor | None = None
     limit: int = 20
-
-
-# The parts of an inbox as a person sorts them: every notification lies on exactly one.
-
-MOST_SHELVED: Final = 1_000  # a person reads "more than 1,000" on a shelf as well as any figure above it
-
-
-class Shelf(StrEnum):
-    UNREAD = "unread"
-    READ = "read"
-    SNOOZED = "snoozed"
-    ARCHIVED = "archived"
-    DISMISSED = "dismissed"
 
 
 # The e-mail copy of a notification: whether it goes, with what it goes, and how that ended.
@@ -271,43 +282,7 @@ class AddressClaim:
     channel: str = "email"
 
 
-# The words of the send_notification contract that a model sees.
-
-NAME: Final = "send_notification"
-DESCRIPTION: Final = (
-    "Send a notification to the user. Use this when the user asks to be reminded about something, "
-    "when you identify information worth flagging for later, or when you want to surface a warning. "
-    "Notifications persist beyond the current conversation and can be delivered via email if the user has opted in."
-)
-MESSAGE_SCHEMA: Final[dict[str, Any]] = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": MAX_NOTIFICATION_CHARACTERS,
-    "description": f"The notification message (1-{MAX_NOTIFICATION_CHARACTERS} characters)",
-}
-TYPE_SCHEMA: Final[dict[str, Any]] = {
-    "type": "string",
-    "enum": [str(one) for one in NotificationType],
-    "default": str(NotificationType.INFO),
-    "description": 'Notification type: "reminder", "info", or "warning". Default: "info"',
-}
-URGENCY_SCHEMA: Final[dict[str, Any]] = {
-    "type": "string",
-    "enum": [str(one) for one in Urgency],
-    "description": "How soon it should be seen, if not as its type says; the person's policy has the last word",
-}
-CONTRACT: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {"message": MESSAGE_SCHEMA, "type": TYPE_SCHEMA},
-    "required": ["message"],
-    "additionalProperties": False,
-}
-WISHES: Final = {**WISH_SCHEMAS, "urgency": URGENCY_SCHEMA}
-PARAMETERS: Final[dict[str, Any]] = {
-    **CONTRACT,
-    "properties": {"message": MESSAGE_SCHEMA, "type": TYPE_SCHEMA, **WISHES},
-}
-# What surrounds a call travels beside its arguments, where no model can read or write it.
+# What surrounds a call of send_notification travels beside its arguments, where no model can read or write it.
 USER_META: Final = "postroom/user_id"
 CONVERSATION_META: Final = "postroom/conversation_id"
 CORRELATION_META: Final = "postroom/correlation_id"

@@ -13,12 +13,24 @@ from starlette.responses import Response
 from postroom.attention.rules.times import Wish, snoozed_until
 from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
+from postroom.inbox.acts import PutPreferences
 from postroom.inbox.inbox import Inbox
-from postroom.inbox.model import MOST_SHELVED, Cursor, DeliveryChannel, Notification, NotificationChange, Shelf
+from postroom.inbox.model import (
+    MOST_SHELVED,
+    SHELVES,
+    Cursor,
+    DeliveryChannel,
+    Notification,
+    NotificationChange,
+    NotificationQuery,
+    Shelf,
+)
 from postroom.inbox.preferences import warnings_of
 from postroom.inbox.rules import cursor_after, parse_cursor
-from postroom.kernel.values.errors import ValidationError
-from postroom.kernel.values.principal import Principal, Role
+from postroom.kernel.acts.declaration import Call
+from postroom.kernel.acts.reading import read
+from postroom.kernel.values.errors import Refused, ValidationError
+from postroom.kernel.values.principal import Principal
 from postroom.kernel.values.zones import zone_names
 from postroom.people.model import inbox_of
 from postroom.questions.page import QuestionPages
@@ -34,6 +46,7 @@ _CHANGES: Final[Mapping[str, tuple[NotificationChange, str]]] = {
     "unarchive": (NotificationChange.UNARCHIVE, "Taken out again."),
     "dismiss": (NotificationChange.DISMISS, "Dismissed. You find it under Dismissed."),
     "wake": (NotificationChange.SNOOZE, "Back in the inbox."),
+    "restore": (NotificationChange.RESTORE, "Brought back."),
 }
 
 
@@ -65,11 +78,12 @@ class InboxPages:
         whose = self._whose(visit, own)
         after = _cursor(visit.query.get("cursor", ""))
         others = [one for one in await self.inbox.notes.people() if one != own] if visit.is_operator else []
-        found = await self.inbox.notes.shelf(whose, shelf, after=after, limit=PAGE_SIZE + 1, now_us=visit.now_us)
+        wanted = NotificationQuery(shelf=shelf, after=after, limit=PAGE_SIZE + 1)
+        found = await self.inbox.notes.page(whose, wanted, visit.now_us)
         return visit.show(
             "inbox.html",
             shelf=shelf,
-            shelves=list(Shelf),
+            shelves=SHELVES,
             counts=await self.inbox.notes.counts(whose, visit.now_us),
             most=MOST_SHELVED,
             notes=found[:PAGE_SIZE],
@@ -97,9 +111,6 @@ class InboxPages:
 
     async def change(self, visit: Visit, what: NotificationChange, said: str) -> Response:
         return _done(visit, await self.inbox.change(own_inbox(visit), visit.path["id"], what), said)
-
-    async def restore(self, visit: Visit) -> Response:
-        return _done(visit, await self.inbox.restore(own_inbox(visit), visit.path["id"]), "Brought back.")
 
     async def snooze(self, visit: Visit) -> Response:
         preferences = await self.inbox.preferences(own_inbox(visit))
@@ -158,7 +169,6 @@ def inbox_section(pages: InboxPages, preferences: PreferencePages) -> ConsoleSec
             ConsolePage("/inbox/{id}", pages.one, open_to=has_inbox),
             *(changing(name) for name in _CHANGES),
             ConsolePage("/inbox/{id}/snooze", pages.snooze, "POST", open_to=has_inbox),
-            ConsolePage("/inbox/{id}/restore", pages.restore, "POST", open_to=has_inbox),
         ),
     )
 
@@ -190,7 +200,7 @@ def _done(visit: Visit, after: Notification | None, said: str) -> Response:
 
 
 def _shelf(text: str) -> Shelf:
-    return Shelf(text) if text in list(Shelf) else Shelf.UNREAD
+    return Shelf(text) if text in SHELVES else Shelf.UNREAD
 
 
 def _cursor(text: str) -> Cursor | None:
@@ -221,11 +231,12 @@ class PreferencePages:
         return _page(visit, shown, {}, warnings=warnings, waits=kept.email_pending is not None)
 
     async def save(self, visit: Visit) -> Response:
+        own_inbox(visit)
         wishes = _wishes(visit)
         try:
-            confirmed = visit.principal.role is Role.OPERATOR
-            await self.inbox.prefer(own_inbox(visit), wishes, confirmed=confirmed)
-        except ValidationError as error:
+            one, _ = read(PutPreferences, wishes)
+            await one.do(Call(work=self.inbox, caller=visit.principal, door="console"))
+        except (Refused, ValidationError) as error:
             typed = {name: "" if value is None else value for name, value in wishes.items()}
             return _page(visit, typed, {one.field: one.error for one in error.fields}, status=422)
         return visit.go("/inbox/preferences", "Saved.")

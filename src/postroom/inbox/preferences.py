@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
-from datetime import time
-from typing import Any, Final
+from typing import Final
 
 from postroom.attention.model import Loaded, Policy, QuietWindow
 from postroom.attention.rules.policy import PolicyBook, merged
@@ -14,40 +12,33 @@ from postroom.attention.rules.reasons import Scene, away, silenced
 from postroom.attention.rules.times import next_slot
 from postroom.attention.state import AttentionState, Standing
 from postroom.attention.turn import read_policy, state_of
-from postroom.inbox.model import MUTED, Defer, DeliveryChannel, Drop, Notification, Preferences, Send, Terms, Verdict
+from postroom.inbox.model import MUTED, Defer, Drop, Notification, Preferences, Send, Terms, Verdict
 from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.ids import seconds
-from postroom.kernel.values.zones import is_zone
 from postroom.message.wishes import PRIORITY_URGENCY, AcceptedNotice, AttentionWish, Because, HoldReason, Urgency
 from postroom.people.model import person_of_inbox
 
-_WALL_TIME: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?", re.ASCII)
-AddressCheck = Callable[[str], str | None]
-
 
 def changed(
-    current: Preferences, wishes: Mapping[str, Any], address: AddressCheck, *, confirmed: bool = False
+    current: Preferences, wished: Preferences, names: Collection[str], *, confirmed: bool = False
 ) -> Preferences:
     """
-    The preferences with these fields put in their place; raises ValidationError naming every wrong one.
+    The preferences with the named fields of `wished` in their place; raises ValidationError.
 
-    `confirmed` is whether a new address counts at once, because the operator gave it.
+    `confirmed` is whether a new address counts at once, because the operator gave it; the one before it counts until
+    it is confirmed.
     """
-    complaints: list[FieldError] = []
-    values: dict[str, Any] = {}
-    for name, wish in wishes.items():
-        try:
-            values[name] = _READ[name](wish, address)
-        except ValueError as error:
-            complaints.append(FieldError(name, str(error), "invalid"))
-    if not complaints:
-        if "email" in values:
-            values |= _address_kept(current.email, values["email"], confirmed)
-        wished = replace(current, **values)
-        complaints = _half_set(wished)
-        if not complaints:
-            return wished
-    raise ValidationError.of(complaints)
+    after = replace(current, **{name: getattr(wished, name) for name in names})
+    if "email" in names:
+        waits = not confirmed and wished.email not in (None, current.email)
+        kept, pending = (current.email, wished.email) if waits else (wished.email, None)
+        after = replace(after, email=kept, email_pending=pending)
+    times = ("quiet_hours_start", "quiet_hours_end")
+    missing = [name for name in times if getattr(after, name) is None]
+    if len(missing) == 1:
+        error = FieldError(missing[0], "quiet hours need both a start and an end", "half_set")
+        raise ValidationError.of([error])
+    return after
 
 
 def warnings_of(preferences: Preferences, *, email_enabled: bool) -> list[str]:
@@ -72,68 +63,6 @@ def _about_email(preferences: Preferences, email_enabled: bool) -> list[str]:
     if preferences.email is None:
         return [f"No e-mail address is confirmed yet: no copy is mailed{silent}."]
     return []
-
-
-def _address_kept(current: str | None, wished: str | None, confirmed: bool) -> dict[str, str | None]:
-    """A new address waits until it is confirmed; the one before it counts meanwhile."""
-    if confirmed or wished in (None, current):
-        return {"email": wished, "email_pending": None}
-    return {"email": current, "email_pending": wished}
-
-
-def _half_set(wished: Preferences) -> list[FieldError]:
-    names = ("quiet_hours_start", "quiet_hours_end")
-    missing = [name for name in names if getattr(wished, name) is None]
-    if len(missing) != 1:
-        return []
-    return [FieldError(missing[0], "quiet hours need both a start and an end", "half_set")]
-
-
-def _channel(wish: Any, _address: AddressCheck) -> DeliveryChannel:
-    if wish not in list(DeliveryChannel):
-        raise ValueError(f"must be one of {', '.join(DeliveryChannel)}")
-    return DeliveryChannel(wish)
-
-
-def _email(wish: Any, address: AddressCheck) -> str | None:
-    if wish is None:
-        return None
-    found = address(wish) if isinstance(wish, str) else None
-    if found is None:
-        raise ValueError("must be a single e-mail address")
-    return found
-
-
-def _wall_time(wish: Any, _address: AddressCheck) -> time | None:
-    if wish is None:
-        return None
-    if not isinstance(wish, str) or not _WALL_TIME.fullmatch(wish):
-        raise ValueError("must be a time of day such as 22:00")
-    return time.fromisoformat(wish)
-
-
-def _zone(wish: Any, _address: AddressCheck) -> str:
-    if wish is None:
-        return ""  # the person's own
-    if not isinstance(wish, str) or not is_zone(wish):
-        raise ValueError("must be the name of a time zone such as Europe/Berlin")
-    return wish
-
-
-def _flag(wish: Any, _address: AddressCheck) -> bool:
-    if not isinstance(wish, bool):
-        raise ValueError("must be true or false")
-    return wish
-
-
-_READ: Final[Mapping[str, Callable[[Any, AddressCheck], Any]]] = {
-    "delivery_channel": _channel,
-    "email": _email,
-    "quiet_hours_start": _wall_time,
-    "quiet_hours_end": _wall_time,
-    "quiet_hours_timezone": _zone,
-    "high_priority_passes": _flag,
-}
 
 
 # Quiet hours: the windows of the attention policy, and no others.

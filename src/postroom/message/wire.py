@@ -33,7 +33,7 @@ from postroom.message.wishes import AUTO, AttentionWish, Urgency
 WISH_FIELDS: Final = ("urgency", "category", "thread", "supersedes", "needs_ack", "expires_in_seconds")
 MAX_NAME_CHARACTERS: Final = 200
 _SHORTEST_LIFE_SECONDS: Final = 1
-_LONGEST_LIFE_SECONDS: Final = 30 * 86_400
+LONGEST_LIFE_SECONDS: Final = 30 * 86_400
 _URGENCIES: Final = {str(one): one for one in Urgency}
 _NAME: Final = {"type": "string", "maxLength": MAX_NAME_CHARACTERS}
 
@@ -54,7 +54,7 @@ WISH_SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     "expires_in_seconds": {
         "type": "integer",
         "minimum": _SHORTEST_LIFE_SECONDS,
-        "maximum": _LONGEST_LIFE_SECONDS,
+        "maximum": LONGEST_LIFE_SECONDS,
         "description": "Not worth showing after this.",
     },
 }
@@ -101,11 +101,11 @@ def _expires(fields: Fields) -> int | None:
     if asked is None:
         return None
     whole = isinstance(asked, int) and not isinstance(asked, bool)
-    if whole and _SHORTEST_LIFE_SECONDS <= asked <= _LONGEST_LIFE_SECONDS:
+    if whole and _SHORTEST_LIFE_SECONDS <= asked <= LONGEST_LIFE_SECONDS:
         return int(asked)
     fields.complain(
         "expires_in_seconds",
-        f"must be a whole number of seconds from {_SHORTEST_LIFE_SECONDS} to {_LONGEST_LIFE_SECONDS}",
+        f"must be a whole number of seconds from {_SHORTEST_LIFE_SECONDS} to {LONGEST_LIFE_SECONDS}",
         "out_of_range",
     )
     return None

@@ -18,6 +18,7 @@ from tests.opened_database import opened_file
 from tests.support.query_plans import query_plans
 
 from postroom.inbox.model import (
+    SHELVES,
     Cursor,
     Defer,
     DeliveryChannel,
@@ -31,7 +32,6 @@ from postroom.inbox.model import (
     Shelf,
     Terms,
     Verdict,
-    View,
 )
 from postroom.inbox.page import shelf_of
 from postroom.inbox.rules import apply
@@ -182,18 +182,18 @@ class TestReading:
         assert await ids(notes, NotificationQuery(is_read=True)) == [read.id]
         assert set(await ids(notes, NotificationQuery(is_read=False))) == {plain.id, warning.id}
         assert await ids(notes, NotificationQuery(conversation_id="c1")) == [plain.id]
-        assert await ids(notes, NotificationQuery(view=View.SNOOZED)) == [snoozed.id]
-        assert await ids(notes, NotificationQuery(view=View.SNOOZED), NOW + 5) == []
+        assert await ids(notes, NotificationQuery(shelf=Shelf.SNOOZED)) == [snoozed.id]
+        assert await ids(notes, NotificationQuery(shelf=Shelf.SNOOZED), NOW + 5) == []
         assert snoozed.id in await ids(notes, NotificationQuery(), NOW + 5)
-        assert await ids(notes, NotificationQuery(view=View.ARCHIVED)) == [archived.id]
-        assert len(await ids(notes, NotificationQuery(view=View.ALL))) == 5
+        assert await ids(notes, NotificationQuery(shelf=Shelf.ARCHIVED)) == [archived.id]
+        assert len(await ids(notes, NotificationQuery(shelf=Shelf.ALL))) == 5
         assert await notes.unread("ada", NOW) == 2
 
     async def test_nobody_reads_or_changes_what_belongs_to_somebody_else(self, notes: StoredNotes) -> None:
         note = a_notification("ada")
         await keep(notes, note)
 
-        assert await ids(notes, NotificationQuery(view=View.ALL), user_id="bob") == []
+        assert await ids(notes, NotificationQuery(shelf=Shelf.ALL), user_id="bob") == []
         assert await notes.unread("bob", NOW) == 0
         assert await notes.change("bob", note.id, partial(apply, change=NotificationChange.DISMISS, now_us=NOW)) is None
         assert await notes.read_all("bob", NOW) == 0
@@ -264,11 +264,10 @@ async def test_every_notification_lies_on_exactly_one_shelf(database: Database) 
     shelves = StoredNotes(database)
 
     found = {
-        shelf: {one.id for one in await shelves.shelf("ada", shelf, after=None, limit=50, now_us=NOW)}
-        for shelf in Shelf
+        shelf: {one.id for one in await shelves.page("ada", NotificationQuery(shelf=shelf), NOW)} for shelf in SHELVES
     }
 
-    for shelf in Shelf:
+    for shelf in SHELVES:
         assert found[shelf] == {notes[name].id for name, (_, wanted) in PLACES.items() if wanted is shelf}
     assert await shelves.counts("ada", NOW) == {shelf: len(ids) for shelf, ids in found.items()}
     assert all(shelf_of(notes[name], NOW) is wanted for name, (_, wanted) in PLACES.items())
@@ -291,7 +290,7 @@ async def test_each_person_with_an_inbox_is_named_once_in_order(database: Databa
 
 
 async def test_an_empty_inbox_counts_nothing(database: Database) -> None:
-    assert await StoredNotes(database).counts("ada", NOW) == dict.fromkeys(Shelf, 0)
+    assert await StoredNotes(database).counts("ada", NOW) == dict.fromkeys(SHELVES, 0)
 
 
 async def test_a_page_begins_where_the_one_before_ended(database: Database) -> None:
@@ -300,7 +299,7 @@ async def test_a_page_begins_where_the_one_before_ended(database: Database) -> N
     shelves, after, seen = StoredNotes(database), None, list[str]()
 
     for _ in range(4):
-        page = await shelves.shelf("ada", Shelf.UNREAD, after=after, limit=2, now_us=NOW)
+        page = await shelves.page("ada", NotificationQuery(shelf=Shelf.UNREAD, after=after, limit=2), NOW)
         seen += [one.id for one in page]
         after = Cursor(page[-1].created_at_us, page[-1].id) if page else after
 

@@ -27,6 +27,7 @@ from sqlalchemy import (
 from postroom.attention.store import attention_people, person_of
 from postroom.inbox.model import (
     MOST_SHELVED,
+    SHELVES,
     Cursor,
     Defer,
     Drop,
@@ -37,7 +38,6 @@ from postroom.inbox.model import (
     Shelf,
     Terms,
     Verdict,
-    View,
 )
 from postroom.inbox.preferences import judge
 from postroom.inbox.store.waiting import (
@@ -112,12 +112,12 @@ class StoredNotes:
     async def read_all(self, user_id: str, now_us: int) -> int:
         values = {"read_at": now_us, "seen_at": func.coalesce(_TABLE.seen_at, now_us), "updated_at": now_us}
         changed = update(notifications).where(_TABLE.user_id == user_id, _TABLE.read_at.is_(None)).values(values)
-        return await self._count(changed.where(*_in_view(View.ACTIVE, now_us)))
+        return await self._count(changed.where(_on(Shelf.ACTIVE, now_us)))
 
     async def see_all(self, user_id: str, now_us: int) -> int:
         changed = update(notifications).where(_TABLE.user_id == user_id, _TABLE.seen_at.is_(None))
         changed = changed.values(seen_at=now_us, updated_at=now_us)
-        return await self._count(changed.where(*_in_view(View.ACTIVE, now_us)))
+        return await self._count(changed.where(_on(Shelf.ACTIVE, now_us)))
 
     async def pulses(self, user_ids: Collection[str], since_us: int, now_us: int) -> Mapping[str, tuple[int, int]]:
         """A snooze that ends changes no row, so its end is looked at as well."""
@@ -129,20 +129,11 @@ class StoredNotes:
         rows = await self._database.read(lambda connection: connection.execute(found).all())
         return {user_id: (latest, count) for user_id, latest, count in rows}
 
-    async def shelf(
-        self, user_id: str, shelf: Shelf, *, after: Cursor | None, limit: int, now_us: int
-    ) -> Sequence[Notification]:
-        """Newest first."""
-        asked = select(notifications).where(_TABLE.user_id == user_id, _on(shelf, now_us))
-        asked = asked if after is None else asked.where(older_than(after))
-        asked = asked.order_by(_TABLE.created_at.desc(), _TABLE.id.desc()).limit(limit)
-        return await self._database.read(lambda connection: _all(connection, asked))
-
     async def counts(self, user_id: str, now_us: int) -> Mapping[Shelf, int]:
         """A shelf with more than MOST_SHELVED is counted no further."""
-        asked = select(*(_up_to_most(user_id, shelf, now_us) for shelf in Shelf))
+        asked = select(*(_up_to_most(user_id, shelf, now_us) for shelf in SHELVES))
         row = await self._database.read(lambda connection: connection.execute(asked).one())
-        return dict(zip(Shelf, row, strict=True))
+        return dict(zip(SHELVES, row, strict=True))
 
     async def find(self, user_id: str, notification_id: str) -> Notification | None:
         asked = select(notifications).where(_TABLE.user_id == user_id, _TABLE.id == notification_id)
@@ -159,7 +150,7 @@ class StoredNotes:
 
 def unread(connection: Connection, user_id: str, now_us: int) -> int:
     count = select(func.count()).where(_TABLE.user_id == user_id, _TABLE.read_at.is_(None), _TABLE.has_bell)
-    return int(connection.execute(count.where(*_in_view(View.ACTIVE, now_us))).scalar_one())
+    return int(connection.execute(count.where(_on(Shelf.ACTIVE, now_us))).scalar_one())
 
 
 def _create(
@@ -222,7 +213,7 @@ def _change(
 
 
 def _page(user_id: str, page: NotificationQuery, now_us: int) -> Select[Any]:
-    found = select(notifications).where(_TABLE.user_id == user_id, *_in_view(page.view, now_us))
+    found = select(notifications).where(_TABLE.user_id == user_id, _on(page.shelf, now_us))
     if page.type is not None:
         found = found.where(_TABLE.type == str(page.type))
     if page.is_read is not None:
@@ -238,20 +229,6 @@ def older_than(cursor: Cursor) -> ColumnElement[bool]:
     older = _TABLE.created_at < cursor.created_at_us
     same = and_(_TABLE.created_at == cursor.created_at_us, _TABLE.id < cursor.id)
     return and_(_TABLE.created_at <= cursor.created_at_us, or_(older, same))
-
-
-def _in_view(view: View, now_us: int) -> list[ColumnElement[bool]]:
-    shown: list[ColumnElement[bool]] = [_TABLE.dismissed_at.is_(None)]
-    match view:
-        case View.ACTIVE:
-            awake = or_(_TABLE.snoozed_until.is_(None), _TABLE.snoozed_until <= now_us)
-            return [*shown, _TABLE.archived_at.is_(None), awake]
-        case View.SNOOZED:
-            return [*shown, _TABLE.archived_at.is_(None), _TABLE.snoozed_until > now_us]
-        case View.ARCHIVED:
-            return [*shown, _TABLE.archived_at.is_not(None)]
-        case View.ALL:
-            return shown
 
 
 def _all(connection: Connection, statement: Select[Any]) -> list[Notification]:
@@ -353,17 +330,20 @@ def _up_to_most(user_id: str, shelf: Shelf, now_us: int) -> ColumnElement[int]:
 def _on(shelf: Shelf, now_us: int) -> ColumnElement[bool]:
     """A notification without a bell came by e-mail alone: it is nobody's unread."""
     kept, archived = _TABLE.dismissed_at.is_(None), _TABLE.archived_at.is_not(None)
-    asleep = func.coalesce(_TABLE.snoozed_until, 0) > now_us
-    unread = and_(_TABLE.read_at.is_(None), _TABLE.has_bell)
-    in_view = and_(kept, not_(archived), not_(asleep))
+    awake = or_(_TABLE.snoozed_until.is_(None), _TABLE.snoozed_until <= now_us)
+    active = and_(kept, not_(archived), awake)
     match shelf:
         case Shelf.UNREAD:
-            return and_(in_view, unread)
+            return and_(active, _TABLE.read_at.is_(None), _TABLE.has_bell)
         case Shelf.READ:
-            return and_(in_view, or_(_TABLE.read_at.is_not(None), not_(_TABLE.has_bell)))
+            return and_(active, or_(_TABLE.read_at.is_not(None), not_(_TABLE.has_bell)))
         case Shelf.SNOOZED:
             return and_(kept, not_(archived), _TABLE.snoozed_until > now_us)  # along the index of these
         case Shelf.ARCHIVED:
             return and_(kept, archived)
         case Shelf.DISMISSED:
             return not_(kept)
+        case Shelf.ACTIVE:
+            return active
+        case Shelf.ALL:
+            return kept

@@ -18,9 +18,9 @@ from tests.inbox.examples import BY_EMAIL, a_notification
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.inbox.acts import arrivals, stream
 from postroom.inbox.inbox import Feed
 from postroom.inbox.model import DeliveryChannel, Notification, Terms
+from postroom.inbox.routes import arrivals, stream
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.sqlite import SqliteDatabase
