@@ -103,7 +103,7 @@ def read(
     return cast(One, one), renamed
 
 
-def made(kind: type[One], **sent: Any) -> One:
+def made(kind: type[One], /, **sent: Any) -> One:
     """An act of our own, with whatever is None left out."""
     return read(kind, {name: value for name, value in sent.items() if value is not None})[0]
 
