@@ -31,13 +31,13 @@ async def parked(household: Living, message: str = "Hello stranger") -> str:
 
 
 def ports() -> dict[str, dict[str, int]]:
-    return {"ports": {"messenger": free_port()}}
+    return {"ports": {"api": free_port()}}
 
 
 async def run(household: Living, *arguments: str) -> Done:
-    """The command reads where the messenger is from its settings, as always."""
+    """The command reads where the API is from its settings, as always."""
     file = household.settings.home / "postroom.toml"
-    file.write_text(f"[ports]\nmessenger = {household.settings.ports.messenger}\n")
+    file.write_text(f"[ports]\napi = {household.settings.ports.api}\n")
     return await postroom_beside("approvals", *arguments)
 
 

@@ -384,7 +384,7 @@ async def test_every_page_of_approvals_is_open_to_those_who_may_decide(
     settings = Settings.model_validate({"home": tmp_path, "approvals": {"enabled": True, "approvers": approvers}})
 
     async with open_store(settings) as store:
-        pages = approvals_desk(settings, store, None, approvers, SystemClock()).section.pages
+        pages = approvals_desk(settings, store, None, SystemClock()).section.pages
 
     assert len(pages) > 5
     for page in pages:

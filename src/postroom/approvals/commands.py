@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,13 +17,12 @@ from postroom.approvals.acts import (
 from postroom.approvals.acts import WholeActionBody as Whole
 from postroom.attention.commands import moment_words, reader_zone
 from postroom.kernel.acts.commands import Perform, Telling
-from postroom.kernel.acts.declaration import Act
-from postroom.kernel.acts.reading import answer_of, made
+from postroom.kernel.acts.reading import made
 from postroom.kernel.running.terminal import Home, Json, complain, say, say_json
-from postroom.kernel.values.errors import InternalError, SettingsError
+from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.ids import is_uuid
 from postroom.settings.load import from_process
-from postroom.settings.reach import elsewhere
+from postroom.settings.reach import running_here
 
 app = typer.Typer(help="Decide what may be sent.", no_args_is_help=True)
 _PAGE = 200
@@ -86,27 +85,8 @@ def reject(
 
 
 def _performing(home: str | None) -> Perform:
-    """Elsewhere over its API; here by the messenger that runs, which sends at once what is agreed to."""
-    settings, _ = from_process({"home": home})
-    if (there := elsewhere(settings, home)) is not None:
-        return there.ask
-
-    def perform(one: Act[Any]) -> Any:
-        from postroom.settings.reach import call
-
-        kind, tool = type(one), type(one).declared.tool
-        try:
-            answer = call(
-                settings, "messenger", tool.name if tool else "", one.model_dump(mode="json", exclude_unset=True)
-            )
-        except InternalError:  # a messenger without approvals has no such tool
-            told = "The messenger cannot do this; are approvals on? Set [approvals] enabled = true."
-            raise SettingsError(told) from None
-        if answer["status"] == "error":
-            raise SettingsError(f"{answer['error']['message']}.")
-        return answer_of(kind).validate_python(answer)
-
-    return perform
+    """By the household that runs, which sends at once what is agreed to."""
+    return running_here(from_process({"home": home})[0], home).ask
 
 
 def _shown(perform: Perform, identifier: str, status: str) -> Whole:

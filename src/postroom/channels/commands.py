@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from postroom.channels.acts import ChannelBody, ListChannels
+from postroom.kernel.acts.commands import as_json
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Home, Json, say, say_json
-from postroom.kernel.values.fields import web_address
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.zones import relative
 from postroom.settings.load import from_process
-from postroom.settings.reach import Elsewhere, elsewhere
+from postroom.settings.reach import running_here
 
 _ABLE: Final = ("buttons", "edits", "deletes", "reacts", "replies", "threads", "files", "inbound", "reconciles")
 
@@ -19,37 +20,31 @@ _ABLE: Final = ("buttons", "edits", "deletes", "reacts", "replies", "threads", "
 def channels(home: Home = None, json: Json = False) -> None:
     """List each channel with its kind, what it can do and its health; POSTROOM_URL names a household elsewhere."""
     settings, _ = from_process({"home": home})
-    there = elsewhere(settings, home)
-    if there is None:
-        from postroom.settings.reach import operator_token
-
-        here = web_address(settings.host, settings.ports.api)
-        there = Elsewhere(url=here, token=operator_token(settings.tokens_file))
-    found: list[dict[str, Any]] = there.get("/v1/channels")["channels"]
+    one = ListChannels()
+    answer = running_here(settings, home).ask(one)
     if json:
-        say_json(found)
+        say_json(as_json(one, answer)["channels"])
         return
-    for one in found:
-        say(f"{_named(one)}  {_health(one)}; {_abilities(one['capabilities'])}")
-        if trouble := one.get("trouble"):
-            since = relative(parse_text(trouble["since"]), SystemClock().now_us())
-            say(f"  hears nothing since {since}: {trouble['sentence']}")
+    for account in answer.channels:
+        say(f"{_named(account)}  {_health(account)}; {_abilities(account.capabilities)}")
+        if trouble := account.trouble:
+            since = relative(parse_text(trouble.since), SystemClock().now_us())
+            say(f"  hears nothing since {since}: {trouble.sentence}")
 
 
-def _named(account: Mapping[str, Any]) -> str:
-    name, kind = account["name"], account["kind"]
-    return str(name) if name == kind else f"{name} ({kind})"
+def _named(account: ChannelBody) -> str:
+    return account.name if account.name == account.kind else f"{account.name} ({account.kind})"
 
 
-def _health(account: Mapping[str, Any]) -> str:
-    health = account["health"]
-    if not account["configured"]:
+def _health(account: ChannelBody) -> str:
+    health = account.health
+    if not account.configured:
         return "not set up"
     if health is None:
         return "health unknown: the messenger does not answer"
-    if health["throttled_seconds"] is not None:
-        return f"the provider asks us to wait {health['throttled_seconds']:.0f} s"
-    return "well" if health["circuit"] == "closed" else f"circuit {health['circuit']}: {health['reason']}"
+    if health.throttled_seconds is not None:
+        return f"the provider asks us to wait {health.throttled_seconds:.0f} s"
+    return "well" if health.circuit == "closed" else f"circuit {health.circuit}: {health.reason}"
 
 
 def _abilities(can: Mapping[str, Any]) -> str:

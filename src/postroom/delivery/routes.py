@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
@@ -43,8 +43,6 @@ from postroom.message.channel import KnownChannels
 from postroom.message.delivery import folded
 from postroom.message.wire import WISH_SCHEMAS, argument_error, notify_error
 from postroom.message.wishes import AUTO
-from postroom.overview.story import DeliveryReason as Explanation
-from postroom.overview.story import NothingKnown, SeveralMeant
 from postroom.questions.asked_people import AskedPeople
 from postroom.settings.written import SPOKEN
 
@@ -363,74 +361,6 @@ def correction_router(call: _Call, default_wait_seconds: float) -> APIRouter:
         return await answer(request, "recall_delivery", asked)
 
     return router
-
-
-# -- `GET /v1/deliveries/{id}/why` and `/trace`: what became of it, for its sender and for the operator ---
-
-_Identifier = Annotated[str, Path(max_length=128, description="Of a delivery or its request; its unique beginning.")]
-
-
-_Why = Callable[[str, str | None], Awaitable[list[Explanation]]]
-_Trace = Callable[[str, str | None], Awaitable[dict[str, Any]]]
-# With an origin, only what that sender has sent is known; both raise NothingKnown for anything else.
-
-
-class Reason(BaseModel):
-    id: str
-    why: str
-
-
-class WhyAnswer(BaseModel):
-    ok: bool
-    reasons: list[Reason]
-
-
-class TraceAnswer(BaseModel):
-    ok: bool
-    trace: dict[str, Any]
-
-
-def delivery_router(reasons: _Why, traced: _Trace) -> APIRouter:
-    router = APIRouter(route_class=JsonRoute, tags=["deliveries"], responses=failures(401, 403, 404, 422, 503))
-
-    @router.get(
-        "/v1/deliveries/{identifier}/why",
-        operation_id="whyDelivery",
-        summary="Why a message of yours is where it is, in plain English",
-        response_model=WhyAnswer,
-    )
-    async def why(identifier: _Identifier, caller: Caller) -> dict[str, Any]:
-        with _not_found():
-            return {"ok": True, "reasons": [asdict(one) for one in await reasons(identifier, _known_origin(caller))]}
-
-    @router.get(
-        "/v1/deliveries/{identifier}/trace",
-        operation_id="traceDelivery",
-        summary="Every hop, attempt and receipt of a message of yours",
-        response_model=TraceAnswer,
-    )
-    async def trace(identifier: _Identifier, caller: Caller) -> dict[str, Any]:
-        with _not_found():
-            return {"ok": True, "trace": await traced(identifier, _known_origin(caller))}
-
-    return router
-
-
-@contextmanager
-def _not_found() -> Iterator[None]:
-    try:
-        yield
-    except (NothingKnown, SeveralMeant) as error:
-        raise Refused(Code.NOT_FOUND, str(error)) from None
-
-
-def _known_origin(caller: Principal) -> str | None:
-    """The operator sees everything."""
-    if caller.role is Role.OPERATOR:
-        return None
-    if (origin := sender_of(caller)) is None:
-        raise HTTPException(403, f"{caller} sends no messages of its own")
-    return origin
 
 
 # -- `/v1/uploads`: hand in a file that goes with one message, and read one that a person sent ---

@@ -54,6 +54,7 @@ from postroom.kernel.values.errors import SettingsError, StoreUnavailable
 from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import Role
 from postroom.message.channel import Channel, KnownChannels
+from postroom.overview.acts import Ledger
 from postroom.overview.dry_run import DryRun
 from postroom.overview.story import (
     DeliveryReason,
@@ -433,6 +434,12 @@ async def ledger_view(settings: Settings) -> AsyncIterator[LedgerView]:
         if await store.database.read(known_revision) is None:
             raise SettingsError("This database is empty: no household has worked on it yet; `postroom up` starts one.")
         yield LedgerView(settings=settings, store=store, clock=SystemClock())
+
+
+@asynccontextmanager
+async def opened_ledger(settings: Settings) -> AsyncIterator[Ledger]:
+    async with ledger_view(settings) as view:
+        yield Ledger(view.why, view.trace)
 
 
 # Limits and circuits: in this process, or on Redis for all of them.

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL
 from postroom.approvals.acts import ACTS as APPROVAL_ACTS
 from postroom.approvals.approvals import Approvals
-from postroom.channels.acts import channel_router
+from postroom.channels.acts import ListChannels
 from postroom.connectors.profile import PATH as LLMS
 from postroom.connectors.profile import llms_text
 from postroom.conversations.acts import PATH as CHANNELS
@@ -34,7 +34,6 @@ from postroom.delivery.routes import (
     UPLOADS,
     Sending,
     correction_router,
-    delivery_router,
     notify_router,
     upload_router,
 )
@@ -63,7 +62,7 @@ from postroom.kernel.serving.mcp import (
 )
 from postroom.kernel.values.principal import Principal
 from postroom.message.channel import KnownChannels, Outbound
-from postroom.overview.acts import audit_router, household_router
+from postroom.overview.acts import Ledger, ListAudit, ShowHousehold, TraceDelivery, WhyDelivery
 from postroom.overview.audit import AuditedCalls
 from postroom.people.signing_in.rules import ROOT as CONSOLE
 from postroom.questions.asked_people import AskedPeople
@@ -335,11 +334,11 @@ class ScriptDoor:
             notify_router(self.sending().notify),
             correction_router(self.messengers_own, self.settings.delivery.notify_wait_seconds),
             upload_router(self.files),
-            delivery_router(view.why, view.trace),
+            act_router([WhyDelivery, TraceDelivery], Ledger(view.why, view.trace)),
             act_router(APPROVAL_ACTS, decisions(self.settings, self.store, self.clock, self.approvals)),
-            channel_router(self._accounts().listed),
-            household_router(self._standing(may_decide).seen_by),
-            audit_router(self.store.audit),
+            act_router([ListChannels], self._accounts().listed),
+            act_router([ShowHousehold], self._standing(may_decide).seen_by),
+            act_router([ListAudit], self.store.audit),
         ]
 
     def _standing(self, may_decide: Callable[[Principal], bool]) -> HouseholdStanding:

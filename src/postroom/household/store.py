@@ -157,6 +157,12 @@ async def open_store(settings: Settings) -> AsyncIterator[Store]:
 
 
 @asynccontextmanager
+async def opened_audit(settings: Settings) -> AsyncIterator[StoredAudit]:
+    async with open_store(settings) as store:
+        yield store.audit
+
+
+@asynccontextmanager
 async def existing_store(settings: Settings) -> AsyncIterator[Store | None]:
     """Leaves no trace: None where no household has worked yet, or one of another revision."""
     if settings.has_no_file_yet:

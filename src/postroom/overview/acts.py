@@ -1,96 +1,68 @@
-"""What runs and what waits, and who did what, over HTTP: for the owner alone."""
+"""What runs and what waits, who did what, and why a message is where it is."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
-from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from postroom.kernel.acts.declaration import EVERYONE, HOUSEHOLDER, Act, Call, HttpRoute, Kind, Shape, act, said
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery
-from postroom.kernel.database.audit import StoredAudit
-from postroom.kernel.guard.http import allowing
-from postroom.kernel.guard.tools import operator
-from postroom.kernel.serving.json_door import JsonRoute, failures
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import to_text
-from postroom.kernel.values.principal import Principal
+from postroom.kernel.values.principal import Principal, Role, sender_of
 from postroom.overview.audit import actors_of, cursor_of, read_cursor
-from postroom.overview.counts import StandingNow
+from postroom.overview.counts import FailingChannel, StandingNow, WaitingNow
+from postroom.overview.story import DeliveryReason, NothingKnown, SeveralMeant
 
-# -- `GET /v1/household`: what runs and what waits, in one answer --
+if TYPE_CHECKING:
+    from postroom.kernel.database.audit import StoredAudit
 
+MOST_ENTRIES: Final = 200
 
-class WaitingAnswer(BaseModel):
-    questions: int | None
-    approvals: int | None
-    unread: int | None
-    held: int | None
-    dead_letters: int | None
+# -- What runs and what waits, in one answer --
 
 
-class FailingChannelAnswer(BaseModel):
-    name: str
-    reason: str
-
-
-class HouseholdAnswer(BaseModel):
-    ok: bool
+class HouseholdAnswer(Shape):
+    ok: bool = True
     version: str
     sandbox: bool
     started_at: str
-    waiting: WaitingAnswer
-    channels_failing: list[FailingChannelAnswer]
+    waiting: WaitingNow
+    channels_failing: list[FailingChannel]
 
 
-def _owner(caller: Principal) -> bool:
-    return caller.is_owner
+@act(by=HOUSEHOLDER, route=HttpRoute("GET /v1/household", "household", refusals=(401, 403, 503)))
+class ShowHousehold(Act[HouseholdAnswer]):
+    """What runs and what waits for you"""
+
+    async def do(self, call: Call[Callable[[Principal], Awaitable[StandingNow]]]) -> HouseholdAnswer:
+        now = await call.work(call.caller)
+        return HouseholdAnswer(
+            version=now.version,
+            sandbox=now.sandbox,
+            started_at=to_text(now.started_at_us),
+            waiting=now.waiting,
+            channels_failing=list(now.failing),
+        )
 
 
-def household_router(standing: Callable[[Principal], Awaitable[StandingNow]]) -> APIRouter:
-    router = APIRouter(route_class=JsonRoute, tags=["household"], responses=failures(401, 403, 503))
-
-    @router.get(
-        "/v1/household",
-        operation_id="showHousehold",
-        summary="What runs and what waits for you",
-        response_model=HouseholdAnswer,
-    )
-    async def household(caller: Annotated[Principal, Depends(allowing(_owner))]) -> dict[str, Any]:
-        return {"ok": True, **_standing_document(await standing(caller))}
-
-    return router
+# -- Who did what --
 
 
-def _standing_document(one: StandingNow) -> dict[str, Any]:
-    waiting = one.waiting
-    return {
-        "version": one.version,
-        "sandbox": one.sandbox,
-        "started_at": to_text(one.started_at_us),
-        "waiting": {name: getattr(waiting, name) for name in WaitingAnswer.model_fields},
-        "channels_failing": [{"name": channel.name, "reason": channel.reason} for channel in one.failing],
-    }
+class AuditBody(Shape):
+    """`subject` is what was acted on, such as `person:ID`; `door` is `console`, `api`, `command` or a channel."""
 
-
-# -- `GET /v1/audit` --
-
-Who = Annotated[str | None, Query(max_length=255, description="Only what this person did, by id; `owner`.")]
-Kind = Literal["sign-in", "decision", "people", "rules", "attention", "access", "messages", "settings"]
-Cursor = Annotated[str | None, Query(max_length=160, description="`next_cursor` of the page before.")]
-Limit = Annotated[int, Query(ge=1, le=200)]
-
-
-class AuditBody(BaseModel):
     id: str
     at: str
-    actor: str = Field(description="`operator`, `person:ID` or another caller.")
+    actor: str
     kind: str
     act: str
-    subject: str = Field(description="What was acted on, such as `person:ID`; empty for none.")
+    subject: str
     detail: str
-    door: str = Field(description="Where it was done: `console`, `api`, `command`, or the channel of an answer.")
+    door: str
 
     @classmethod
     def of(cls, one: AuditEntry) -> AuditBody:
@@ -106,40 +78,86 @@ class AuditBody(BaseModel):
         )
 
 
-class AuditPage(BaseModel):
-    ok: bool
+class AuditPage(Shape):
+    ok: bool = True
     entries: list[AuditBody]
     next_cursor: str | None
 
 
-def audit_router(record: StoredAudit) -> APIRouter:
-    router = APIRouter(route_class=JsonRoute, tags=["audit"], responses=failures(400, 401, 403, 422, 503))
+@act(by=frozenset({Kind.OPERATOR}), route=HttpRoute("GET /v1/audit", "audit", refusals=(400, 401, 403, 422, 503)))
+class ListAudit(Act[AuditPage]):
+    """Who signed in, decided and changed what, newest first"""
 
-    @router.get(
-        "/v1/audit",
-        operation_id="listAudit",
-        summary="Who signed in, decided and changed what, newest first",
-        dependencies=[Depends(allowing(operator))],
-    )
-    async def listed(
-        person: Who = None, kind: Kind | None = None, cursor: Cursor = None, limit: Limit = 50
-    ) -> AuditPage:
-        wanted = AuditQuery(
-            limit=limit + 1,
-            actors=actors_of(person) if person else (),
-            kind=AuditKind(kind) if kind else None,
-            before=_before(cursor),
-        )
-        found = await record.page(wanted)
-        more = cursor_of(found[limit - 1]) if len(found) > limit else None
-        return AuditPage(ok=True, entries=[AuditBody.of(one) for one in found[:limit]], next_cursor=more)
+    person: Annotated[str, Field(max_length=255)] | None = said("Only what this person did, by id; `owner`.")
+    kind: AuditKind | None = said("Only this kind.")
+    cursor: Annotated[str, Field(max_length=160)] | None = said("`next_cursor` of the page before.")
+    limit: Annotated[int, Field(ge=1, le=MOST_ENTRIES)] = said("How many.", 50)
 
-    return router
+    async def do(self, call: Call[StoredAudit]) -> AuditPage:
+        before = read_cursor(self.cursor) if self.cursor else None
+        if self.cursor and before is None:
+            told = FieldError("cursor", "must be next_cursor of an earlier page", "cursor")
+            raise Refused.of(Code.SCHEMA_INVALID, [told])
+        actors = actors_of(self.person) if self.person else ()
+        wanted = AuditQuery(limit=self.limit + 1, actors=actors, kind=self.kind, before=before)
+        found = await call.work.page(wanted)
+        more = cursor_of(found[self.limit - 1]) if len(found) > self.limit else None
+        return AuditPage(entries=[AuditBody.of(one) for one in found[: self.limit]], next_cursor=more)
 
 
-def _before(cursor: str | None) -> tuple[int, str] | None:
-    before = read_cursor(cursor) if cursor else None
-    if cursor and before is None:
-        told = FieldError("cursor", "must be next_cursor of an earlier page", "cursor")
-        raise Refused.of(Code.SCHEMA_INVALID, [told])
-    return before
+# -- What became of a message, for its sender and for the operator --
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """With an origin, only what that sender has sent is known; both raise NothingKnown for anything else."""
+
+    why: Callable[[str, str | None], Awaitable[list[DeliveryReason]]]
+    trace: Callable[[str, str | None], Awaitable[dict[str, Any]]]
+
+
+class WhyAnswer(Shape):
+    ok: bool = True
+    reasons: list[DeliveryReason]
+
+
+class TraceAnswer(Shape):
+    ok: bool = True
+    trace: dict[str, Any]
+
+
+_DELIVERIES: Final = (401, 403, 404, 422, 503)
+_IDENTIFIER: Final = "Of a delivery or its request; its unique beginning."
+_Identifier = Annotated[str, Field(max_length=128)]
+_Found = TypeVar("_Found")
+
+
+@act(by=EVERYONE, route=HttpRoute("GET /v1/deliveries/{identifier}/why", "deliveries", refusals=_DELIVERIES))
+class WhyDelivery(Act[WhyAnswer]):
+    """Why a message of yours is where it is, in plain English"""
+
+    identifier: _Identifier = said(_IDENTIFIER, ...)
+
+    async def do(self, call: Call[Ledger]) -> WhyAnswer:
+        return WhyAnswer(reasons=await _found(call.work.why, self.identifier, call.caller))
+
+
+@act(by=EVERYONE, route=HttpRoute("GET /v1/deliveries/{identifier}/trace", "deliveries", refusals=_DELIVERIES))
+class TraceDelivery(Act[TraceAnswer]):
+    """Every hop, attempt and receipt of a message of yours"""
+
+    identifier: _Identifier = said(_IDENTIFIER, ...)
+
+    async def do(self, call: Call[Ledger]) -> TraceAnswer:
+        return TraceAnswer(trace=await _found(call.work.trace, self.identifier, call.caller))
+
+
+async def _found(look: Callable[[str, str | None], Awaitable[_Found]], identifier: str, caller: Principal) -> _Found:
+    """The operator sees everything."""
+    origin = None if caller.role is Role.OPERATOR else sender_of(caller)
+    if origin is None and caller.role is not Role.OPERATOR:
+        raise Refused(Code.POLICY_DENIED, f"{caller} sends no messages of its own")
+    try:
+        return await look(identifier, origin)
+    except (NothingKnown, SeveralMeant) as error:
+        raise Refused(Code.NOT_FOUND, str(error)) from None

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from postroom.attention.commands import reader_zone
 from postroom.delivery.files.taking import DAY_US, read_span, retention
+from postroom.kernel.acts.commands import Perform, Telling, as_json
+from postroom.kernel.acts.reading import made
 from postroom.kernel.audit import AuditKind
 from postroom.kernel.running.terminal import Database, Home, Json, ShowDone, bar, complain, say, say_json
 from postroom.kernel.values.errors import InternalError, SettingsError, UserError
@@ -20,14 +21,16 @@ from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.ids import parse_text, to_datetime
 from postroom.kernel.values.zones import known_zone, zone_word
 from postroom.message.inbound import NewsKind
+from postroom.overview.acts import MOST_ENTRIES, AuditBody, ListAudit, TraceDelivery, WhyDelivery
+from postroom.overview.story import DeliveryReason
 from postroom.overview.why import asked_first, said_later
 from postroom.people.command_book import PeopleBook, dated, people_book, plain
 from postroom.questions.commands import question_household, sentence
 from postroom.settings import Settings
 from postroom.settings.load import from_process
-from postroom.settings.reach import Elsewhere, NotReached, elsewhere, path_of
+from postroom.settings.reach import NotReached, elsewhere, path_of, performing
 
-_PAGE = 200
+_LEDGER: Final = "postroom.household.delivery:opened_ledger"
 
 
 # -- `postroom audit`: who signed in, who decided, who changed what --
@@ -49,54 +52,41 @@ def audit(
     if kind is not None and kind not in set(AuditKind):
         raise UserError(f"--kind: there is no kind '{kind}'{did_you_mean(kind, [*AuditKind])}")
     settings, _ = from_process({"home": home, "database_url": database})
-    there = elsewhere(settings, home, database)
-    found = _there(there, person, kind, limit) if there else asyncio.run(_here(settings, person, kind, limit))
+    found = _entries(performing(settings, "postroom.household.store:opened_audit", home, database), person, kind, limit)
     if json:
-        say_json(found)
+        say_json([one.model_dump() for one in found])
     else:
         names = _names(people_book(settings, home, database), found)
         _print(found, names, reader_zone(settings, home, database))
 
 
-def _names(book: PeopleBook, entries: list[dict[str, Any]]) -> dict[str, str]:
+def _entries(perform: Perform, person: str | None, kind: str | None, limit: int) -> list[AuditBody]:
+    found: list[AuditBody] = []
+    cursor: str | None = None
+    while len(found) < limit:
+        most = min(MOST_ENTRIES, limit - len(found))
+        page = perform(made(ListAudit, person=person, kind=kind, cursor=cursor, limit=most))
+        found += page.entries
+        if (cursor := page.next_cursor) is None:
+            break
+    return found
+
+
+def _names(book: PeopleBook, entries: list[AuditBody]) -> dict[str, str]:
     """Of people, by how the audit writes them; who is gone has none."""
-    written = {one[field] for one in entries for field in ("actor", "subject")}
+    written = {who for one in entries for who in (one.actor, one.subject)}
     if not any(one.startswith("person:") for one in written):
         return {}
     return {f"person:{one['person_id']}": plain(one["name"]) for one in book.everybody()}
 
 
-def _print(entries: list[dict[str, Any]], names: dict[str, str], zone: str) -> None:
+def _print(entries: list[AuditBody], names: dict[str, str], zone: str) -> None:
     for one in entries:
-        who, subject = (names.get(one[field]) or one[field] for field in ("actor", "subject"))
-        about = " ".join(filter(None, (subject, one["detail"])))
-        say(f"{dated(one['at'], zone)}  {who} {one['act']}" + (f": {about}" if about else ""))
+        who, subject = (names.get(each) or each for each in (one.actor, one.subject))
+        about = " ".join(filter(None, (subject, one.detail)))
+        say(f"{dated(one.at, zone)}  {who} {one.act}" + (f": {about}" if about else ""))
     if not entries:
         say("Nothing was done yet that is written down.")
-
-
-async def _here(settings: Settings, person: str | None, kind: str | None, limit: int) -> list[dict[str, Any]]:
-    from postroom.household.store import open_store
-    from postroom.kernel.audit import AuditQuery
-    from postroom.overview.acts import AuditBody
-    from postroom.overview.audit import actors_of
-
-    wanted = AuditQuery(limit=limit, actors=actors_of(person) if person else (), kind=AuditKind(kind) if kind else None)
-    async with open_store(settings) as store:
-        found = await store.audit.page(wanted)
-    return [AuditBody.of(one).model_dump() for one in found]
-
-
-def _there(there: Elsewhere, person: str | None, kind: str | None, limit: int) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    cursor: str | None = None
-    while len(found) < limit:
-        most = min(_PAGE, limit - len(found))
-        page = there.get("/v1/audit", person=person, kind=kind, cursor=cursor, limit=most)
-        found += page["entries"]
-        if (cursor := page["next_cursor"]) is None:
-            break
-    return found
 
 
 # -- `postroom revise` and `postroom recall`: correct a message or a question from the shell --
@@ -308,26 +298,10 @@ def trace(
 ) -> None:
     """Show every hop, attempt and receipt of a request, straight from the ledger, or from POSTROOM_URL."""
     settings, _ = from_process({"home": home, "database_url": database})
-    found = _traced(settings, identifier, elsewhere(settings, home, database))
-    if json:
-        say_json(found)
-        return
-    for line in timeline(found, reader_zone(settings, home, database)):
-        say(line)
-
-
-def _traced(settings: Settings, identifier: str, there: Elsewhere | None) -> dict[str, Any]:
-    if there is not None:
-        found: dict[str, Any] = there.get(path_of("deliveries", identifier, "trace"))["trace"]
-        return found
-    return asyncio.run(_from_ledger(settings, identifier))
-
-
-async def _from_ledger(settings: Settings, identifier: str) -> dict[str, Any]:
-    from postroom.household.delivery import ledger_view
-
-    async with ledger_view(settings) as view:
-        return await view.trace(identifier)
+    Telling(
+        says=lambda found, _: timeline(found.trace, reader_zone(settings, home, database)),
+        prints=lambda found: found.trace,
+    ).tell(made(TraceDelivery, identifier=identifier), performing(settings, _LEDGER, home, database), json)
 
 
 def timeline(found: dict[str, Any], zone: str) -> list[str]:
@@ -399,25 +373,14 @@ def why(
 ) -> None:
     """Say in plain English why a message or question is where it is, from the ledger or from POSTROOM_URL."""
     settings, _ = from_process({"home": home, "database_url": database})
-    told = _reasons(settings, identifier, elsewhere(settings, home, database))
-    if json:
-        say_json(told)
-        return
-    for number, one in enumerate(told):
-        if len(told) > 1:
-            say(f"{'' if number == 0 else chr(10)}{one['id']}")
-        say(one["why"])
+    one = made(WhyDelivery, identifier=identifier)
+    Telling(says=lambda found, _: _why_lines(found.reasons), prints=lambda found: as_json(one, found)["reasons"]).tell(
+        one, performing(settings, _LEDGER, home, database), json
+    )
 
 
-def _reasons(settings: Settings, identifier: str, there: Elsewhere | None) -> list[dict[str, Any]]:
-    if there is not None:
-        found: list[dict[str, Any]] = there.get(path_of("deliveries", identifier, "why"))["reasons"]
-        return found
-    return asyncio.run(_why_from_ledger(settings, identifier))
-
-
-async def _why_from_ledger(settings: Settings, identifier: str) -> list[dict[str, Any]]:
-    from postroom.household.delivery import ledger_view
-
-    async with ledger_view(settings) as view:
-        return [asdict(one) for one in await view.why(identifier)]
+def _why_lines(reasons: Sequence[DeliveryReason]) -> Iterator[str]:
+    for number, one in enumerate(reasons):
+        if len(reasons) > 1:
+            yield f"{'' if number == 0 else chr(10)}{one.id}"
+        yield one.why

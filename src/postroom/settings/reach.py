@@ -22,7 +22,7 @@ from postroom.kernel.values.errors import (
     UserError,
     ValidationError,
 )
-from postroom.kernel.values.fields import did_you_mean
+from postroom.kernel.values.fields import did_you_mean, web_address
 from postroom.kernel.values.principal import OPERATOR
 
 if TYPE_CHECKING:
@@ -192,6 +192,13 @@ def elsewhere(settings: Settings | SettingsGlance, *chosen_here: str | None) -> 
     if not settings.url.startswith(("http://", "https://")):
         raise ElsewhereError("POSTROOM_URL must begin with http:// or https://.")
     return Elsewhere(url=settings.url.rstrip("/"), token=settings.token.reveal())
+
+
+def running_here(settings: Settings, *chosen_here: str | None) -> Elsewhere:
+    """The household elsewhere, or the one that runs on this machine, asked over its API as its owner."""
+    if (there := elsewhere(settings, *chosen_here)) is not None:
+        return there
+    return Elsewhere(url=web_address(settings.host, settings.ports.api), token=operator_token(settings.tokens_file))
 
 
 def performing(settings: Settings, opener: str, *chosen_here: str | None) -> Callable[[Act[Any]], Any]:
