@@ -19,7 +19,7 @@ NAMED_FOR_A_REASON = {
     "settings/written.py": "the accounts with a section of their own; BUTLER_TELEGRAM_TOKEN and its like are public",
     "household/channels.py": "makes an account against the sandbox's phone or mailbox",
     "butlers/loading.py": "the sections [telegram] and [email] of the messenger's file, and their modules",
-    "butlers/messenger/tools.py": "telegram_send_message, email_send_message: tools of the specification",
+    "butlers/messenger/acts.py": "telegram_send_message, email_send_message: tools of the specification",
     "cli/doctor/checks.py": "says which variables to set",
     "people/commands.py": "`postroom owner --telegram` finds a chat; `contacts list` prints its two columns",
     "inbox/copies.py": "an e-mail copy of a note is an e-mail, by specification",

@@ -98,7 +98,7 @@ def test_without_a_household_there_every_command_asks_whether_it_runs(
     done = postroom(*command)
 
     assert (done.code, done.out) == (1, "")
-    assert "is the household running there?" in done.error
+    assert "is the household running?" in done.error
     assert "0123456789abcdef" not in done.error
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import aiohttp
 
 from postroom.intents.envelope import AssistantCall, build_envelope
-from postroom.intents.model import Receipt
+from postroom.intents.model import IntentReceipt
 from postroom.intents.routes import GatewayParts, submit
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, FieldError, Refused
@@ -96,7 +96,7 @@ def _answer(
     mode: DecisionMode,
     resolution: Resolution,
     envelope: Mapping[str, Any] | None = None,
-    receipt: Receipt | None = None,
+    receipt: IntentReceipt | None = None,
     confirmation: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     return {
@@ -135,9 +135,9 @@ class Direct:
         )
         await self.confirmer.confirm(asked, by_person=self.principal.is_person)
 
-    async def submit(self, envelope: Mapping[str, Any]) -> Receipt:
+    async def submit(self, envelope: Mapping[str, Any]) -> IntentReceipt:
         intent = await submit(self.gateway, self.principal, envelope)
-        return Receipt.of(intent, as_at_first=self.as_at_first)
+        return IntentReceipt.of(intent, as_at_first=self.as_at_first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +212,10 @@ class CallerClient:
         }
         await self._post("/contacts/confirm", {name: value for name, value in body.items() if value is not None})
 
-    async def submit(self, envelope: Mapping[str, Any]) -> Receipt:
+    async def submit(self, envelope: Mapping[str, Any]) -> IntentReceipt:
         answer = await self._post("/v1/intents", envelope, if_lost=_MAYBE_SENT, more_headers=self._key)
         told = {name: answer[name] for name in ("intent_id", "lifecycle_status", "created_at")}
-        return Receipt(**told, status=answer.get("legacy_status", answer["status"]))
+        return IntentReceipt(**told, status=answer.get("legacy_status", answer["status"]))
 
     async def _post(
         self,

@@ -42,7 +42,7 @@ class Problem(TypedDict):
     fields: list[dict[str, str]]
 
 
-class DecisionAnswer(TypedDict):
+class DecisionModeAnswer(TypedDict):
     """
     `decision_mode`: sent, resolved, needs_confirmation, needs_disambiguation or contact_not_found.
 
@@ -147,7 +147,7 @@ def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
     @answered(failure_document)
     async def resolve_contact(
         context: Context[Any, Any], name: Name, on_behalf_of: _Behalf = None, input_mode: Mode = "text"
-    ) -> DecisionAnswer:
+    ) -> DecisionModeAnswer:
         principal = caller(context, parts.verifier)
         _check_texts(name=name)
         owner = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
@@ -198,7 +198,7 @@ def _add_send(server: MCPServer[Any], parts: AssistantParts) -> None:
         macro_params: dict[str, Any] | None = None,
         on_behalf_of: _Behalf = None,
         input_mode: Mode = "text",
-    ) -> DecisionAnswer:
+    ) -> DecisionModeAnswer:
         principal = caller(context, parts.verifier)
         _check_texts(message=message, recipient_name=recipient_name, resolution_token=resolution_token)
         sender = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
@@ -222,7 +222,7 @@ def _add_send(server: MCPServer[Any], parts: AssistantParts) -> None:
         except Refused as error:
             raise error.renamed(_argument) from None
         answer.pop("envelope")
-        return cast(DecisionAnswer, answer)
+        return cast(DecisionModeAnswer, answer)
 
     server.add_tool(
         send_message,

@@ -233,7 +233,7 @@ class Snapshot:
 
 
 @record
-class Sent:
+class SentMessage:
     """
     A delivery that has arrived: where, for whom, and the provider's names for its parts, in order.
 

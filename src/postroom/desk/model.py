@@ -186,7 +186,7 @@ def answer(ending: PopupEnding, timeout_seconds: float | None = None) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FormField:
+class SheetField:
     """One line of a form: with choices something is picked, without them it is typed."""
 
     name: str
@@ -217,7 +217,7 @@ class Sheet:
     options: tuple[str, ...] = field(default=(), repr=False)
     allow_multiple: bool = False
     secret: bool = False
-    fields: tuple[FormField, ...] = field(default=(), repr=False)
+    fields: tuple[SheetField, ...] = field(default=(), repr=False)
     """Of a form, in place of options and reply."""
     has_reply: bool = True
     """Whether words of one's own can be typed."""
@@ -290,9 +290,9 @@ def decode_sheet(line: bytes | str) -> Sheet:
     return Sheet(**raw)
 
 
-def _field(raw: dict[str, Any]) -> FormField:
+def _field(raw: dict[str, Any]) -> SheetField:
     choices = tuple((value, label) for value, label in raw["choices"])
-    return FormField(**raw | {"choices": choices, "value": tuple(raw["value"])})
+    return SheetField(**raw | {"choices": choices, "value": tuple(raw["value"])})
 
 
 # What the desk may be told from outside.

@@ -54,7 +54,7 @@ from postroom.kernel.values.errors import SettingsError, StoreUnavailable
 from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import Role
 from postroom.message.channel import Channel, KnownChannels
-from postroom.overview.acts import Ledger
+from postroom.overview.acts import Lookups
 from postroom.overview.dry_run import DryRun
 from postroom.overview.story import (
     DeliveryReason,
@@ -437,9 +437,9 @@ async def ledger_view(settings: Settings) -> AsyncIterator[LedgerView]:
 
 
 @asynccontextmanager
-async def opened_ledger(settings: Settings) -> AsyncIterator[Ledger]:
+async def opened_ledger(settings: Settings) -> AsyncIterator[Lookups]:
     async with ledger_view(settings) as view:
-        yield Ledger(view.why, view.trace)
+        yield Lookups(view.why, view.trace)
 
 
 # Limits and circuits: in this process, or on Redis for all of them.

@@ -62,7 +62,7 @@ from postroom.kernel.serving.mcp import (
 )
 from postroom.kernel.values.principal import Principal
 from postroom.message.channel import KnownChannels, Outbound
-from postroom.overview.acts import Ledger, ListAudit, ShowHousehold, TraceDelivery, WhyDelivery
+from postroom.overview.acts import ListAudit, Lookups, ShowHousehold, TraceDelivery, WhyDelivery
 from postroom.overview.audit import AuditedCalls
 from postroom.people.signing_in.rules import ROOT as CONSOLE
 from postroom.questions.asked_people import AskedPeople
@@ -334,7 +334,7 @@ class ScriptDoor:
             notify_router(self.sending().notify),
             correction_router(self.messengers_own, self.settings.delivery.notify_wait_seconds),
             upload_router(self.files),
-            act_router([WhyDelivery, TraceDelivery], Ledger(view.why, view.trace)),
+            act_router([WhyDelivery, TraceDelivery], Lookups(view.why, view.trace)),
             act_router(APPROVAL_ACTS, decisions(self.settings, self.store, self.clock, self.approvals)),
             act_router([ListChannels], self._accounts().listed),
             act_router([ShowHousehold], self._standing(may_decide).seen_by),

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from postroom.intents.envelope import Macro
-from postroom.intents.model import FOLDERS, RECEIPT, AgentIntent, IntentEvent, Receipt, ReceiptWord, StepKind
+from postroom.intents.model import FOLDERS, RECEIPT, AgentIntent, IntentEvent, IntentReceipt, ReceiptWord, StepKind
 from postroom.kernel.serving.json_door import Agent, Strict, Text
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.webhooks import Subscription, WebhookEvent
@@ -60,7 +60,7 @@ class SubmitAnswer(BaseModel):
     created_at: str
 
     @classmethod
-    def of(cls, receipt: Receipt) -> SubmitAnswer:
+    def of(cls, receipt: IntentReceipt) -> SubmitAnswer:
         """`status` says the protocol's word, `legacy_status` the specification's."""
         word: Any = receipt.lifecycle_status
         return cls(

@@ -199,7 +199,7 @@ _ASKING = frozenset({StepKind.ASK, StepKind.ESCALATE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class IntentReceipt:
     """What its sender is given: a word of the specification, and the full status beside it."""
 
     intent_id: str
@@ -208,7 +208,7 @@ class Receipt:
     created_at: str
 
     @classmethod
-    def of(cls, intent: AgentIntent, *, as_at_first: bool = False) -> Receipt:
+    def of(cls, intent: AgentIntent, *, as_at_first: bool = False) -> IntentReceipt:
         """`as_at_first`: the one given when it was stored, whatever has become of it since."""
         status = IntentStatus.SUBMITTED if as_at_first else intent.status
         return cls(

@@ -43,7 +43,7 @@ from postroom.intents.envelope import (
     refuse,
 )
 from postroom.intents.gateway import Intake, Submission
-from postroom.intents.model import AgentIntent, IntentStatus, Receipt
+from postroom.intents.model import AgentIntent, IntentReceipt, IntentStatus
 from postroom.intents.model import Folder as FolderName
 from postroom.intents.threads import Threads
 from postroom.kernel.guard.http import Caller, IdempotencyKey, ReservedId
@@ -203,7 +203,7 @@ def _add_intents(router: APIRouter, parts: GatewayParts) -> None:
     async def submit_intent(body: SubmitRequest, caller: Caller, key: IdempotencyKey) -> SubmitAnswer:
         envelope = body.model_dump() | {"idempotency_key": agreed_key(key, body.idempotency_key)}
         intent = await submit(parts, caller, envelope)
-        return SubmitAnswer.of(Receipt.of(intent, as_at_first=key is not None))
+        return SubmitAnswer.of(IntentReceipt.of(intent, as_at_first=key is not None))
 
     @router.get(
         "/v1/intents/{intent_id}",

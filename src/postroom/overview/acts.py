@@ -109,7 +109,7 @@ class ListAudit(Act[AuditPage]):
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class Lookups:
     """With an origin, only what that sender has sent is known; both raise NothingKnown for anything else."""
 
     why: Callable[[str, str | None], Awaitable[list[DeliveryReason]]]
@@ -138,7 +138,7 @@ class WhyDelivery(Act[WhyAnswer]):
 
     identifier: _Identifier = said(_IDENTIFIER, ...)
 
-    async def do(self, call: Call[Ledger]) -> WhyAnswer:
+    async def do(self, call: Call[Lookups]) -> WhyAnswer:
         return WhyAnswer(reasons=await _found(call.work.why, self.identifier, call.caller))
 
 
@@ -148,7 +148,7 @@ class TraceDelivery(Act[TraceAnswer]):
 
     identifier: _Identifier = said(_IDENTIFIER, ...)
 
-    async def do(self, call: Call[Ledger]) -> TraceAnswer:
+    async def do(self, call: Call[Lookups]) -> TraceAnswer:
         return TraceAnswer(trace=await _found(call.work.trace, self.identifier, call.caller))
 
 

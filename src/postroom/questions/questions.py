@@ -62,7 +62,7 @@ from postroom.questions.telling import (
     Progress,
     QuestionStory,
     QuestionView,
-    Waiting,
+    WaitForEnd,
     for_others,
 )
 
@@ -478,7 +478,7 @@ class Asking:
     ) -> QuestionView:
         is_asker = _is_asker(caller, asked)
         read = self.store.for_asker if is_asker else self.store.get
-        waiting = Waiting(read=read, store=self.store, bells=self.bells, clock=self.clock)
+        waiting = WaitForEnd(read=read, store=self.store, bells=self.bells, clock=self.clock)
         question = await waiting.until_over(asked.id, wait_seconds, progress)
         if question is None:
             raise _not_found()

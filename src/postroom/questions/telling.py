@@ -175,7 +175,7 @@ class Bells:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Waiting:
+class WaitForEnd:
     """It only ever reads: a wait that is cancelled leaves the question as it is."""
 
     store: StoredQuestions

@@ -170,7 +170,7 @@ class Elsewhere:
         except (URLError, OSError, HTTPException, ValueError) as error:
             reason = type(getattr(error, "reason", error)).__name__
             raise NotReached(
-                f"{self.url} cannot be reached ({reason}): is the household running there? `postroom up` starts it."
+                f"{self.url} cannot be reached ({reason}): is the household running? `postroom up` starts it."
             ) from None
 
     def _read(self, content: bytes) -> dict[str, Any]:

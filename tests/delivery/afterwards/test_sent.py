@@ -10,7 +10,7 @@ from tests.opened_database import ledger_of
 from tests.support.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
 
 from postroom.delivery.afterwards.store import StoredSent
-from postroom.delivery.model import Sent
+from postroom.delivery.model import SentMessage
 from postroom.delivery.rules.retry import delivered
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import DeliveryId
@@ -34,7 +34,7 @@ async def test_all_parts_are_named_in_order_once_the_last_has_arrived(database: 
     await ledger.settle(ending(claim, DeliveryEvent.DELIVER))
 
     assert before is None
-    assert await StoredSent(database).sent(new.id) == Sent(
+    assert await StoredSent(database).sent(new.id) == SentMessage(
         id=new.id, origin_butler="health", channel="telegram", address="5150", provider_ids=("76", "77")
     )
 

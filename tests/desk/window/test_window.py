@@ -13,7 +13,7 @@ from tests.desk.conftest import ARTEFACTS
 from tests.desk.screen import Screen
 
 from postroom.desk import history
-from postroom.desk.model import FormField, PopupOutcome, Sheet, WindowEvent
+from postroom.desk.model import PopupOutcome, Sheet, SheetField, WindowEvent
 from postroom.desk.window.window import CLOSE, HANG_UP, HINT, Area, Sitting, centred, due_at, monitor_for, notice
 
 SECONDS = st.floats(0, 1000)
@@ -250,8 +250,8 @@ def test_the_foot_of_the_window_tells_the_keys_or_the_length(tmp_path: Path) -> 
         ({}, " ", [], {}, "Write something first"),
         ({"options": ("a",), "has_reply": False}, "", [], {}, "Choose something first"),
         ({"options": ("a",)}, "or so", ["a"], {}, "Either choose or write: empty the text to choose"),
-        ({"fields": (FormField(name="n", label="Name", required=True),)}, "", [], {}, "Still missing: Name"),
-        ({"fields": (FormField(name="n", label="Name"),)}, "", [], {}, "Fill in the form first"),
+        ({"fields": (SheetField(name="n", label="Name", required=True),)}, "", [], {}, "Still missing: Name"),
+        ({"fields": (SheetField(name="n", label="Name"),)}, "", [], {}, "Fill in the form first"),
     ],
 )
 def test_a_question_of_the_household_takes_only_what_answers_it(
@@ -276,7 +276,7 @@ def test_keys_meant_for_another_window_answer_nothing(tmp_path: Path) -> None:
 
 
 def test_a_form_is_handed_over_however_it_ends(tmp_path: Path) -> None:
-    room = Room(tmp_path, needs_answer=True, fields=(FormField(name="n", label="Name"),))
+    room = Room(tmp_path, needs_answer=True, fields=(SheetField(name="n", label="Name"),))
     room.sitting.end(PopupOutcome.REPLACED, fields={"n": ["Willow"]})
     assert room.events("ended")[0].ending.fields == {"n": ("Willow",)}
 

@@ -1,6 +1,7 @@
 """
-The messenger's tools. What an argument may hold, the work judges in sentences of its own, and a limit that is too high
-is lowered and not refused; the schema says what is right.
+The messenger's tools, whose arguments the work judges in sentences of its own.
+
+A limit that is too high is lowered and not refused; the schema says what is right.
 """
 
 from __future__ import annotations

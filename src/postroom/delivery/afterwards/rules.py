@@ -17,7 +17,7 @@ from dataclasses import fields, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from postroom.delivery.model import Carried, Claim, NewDelivery, Sent, Snapshot, outcome_of
+from postroom.delivery.model import Carried, Claim, NewDelivery, SentMessage, Snapshot, outcome_of
 from postroom.delivery.rules.policy import digest
 from postroom.kernel.values.errors import ErrorClass, FieldError, PostroomError, ValidationError, error_of
 from postroom.kernel.values.fields import Fields
@@ -205,7 +205,7 @@ class CorrectionStanding:
     target_identity: str
     envelope: str
     failure: str | None = None
-    sent: Sent | None = None
+    sent: SentMessage | None = None
     corrections: tuple[KeptCorrection, ...] = ()
     keyed: KeptCorrection | None = None
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, update
 
 from postroom.delivery.afterwards.rules import CorrectionAct, CorrectionStanding, How, KeptCorrection
-from postroom.delivery.model import NewDelivery, Sent, Snapshot
+from postroom.delivery.model import NewDelivery, SentMessage, Snapshot
 from postroom.delivery.seams import ParkedRecord, ParkingTerms
 from postroom.delivery.store.rows import SNAPSHOT_COLUMNS, claim_of, snapshot_of
 from postroom.delivery.store.tables import (
@@ -125,7 +125,7 @@ class StoredSent:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def sent(self, delivery_id: DeliveryId, besides: DeliveryId | None = None) -> Sent | None:
+    async def sent(self, delivery_id: DeliveryId, besides: DeliveryId | None = None) -> SentMessage | None:
         """
         With what revisions have made of it, leaving out the one `besides` which it is asked.
 
@@ -134,7 +134,7 @@ class StoredSent:
         return await self._database.read(lambda connection: sent(connection, delivery_id, besides))
 
 
-def sent(connection: Connection, delivery_id: DeliveryId, besides: DeliveryId | None = None) -> Sent | None:
+def sent(connection: Connection, delivery_id: DeliveryId, besides: DeliveryId | None = None) -> SentMessage | None:
     """A dead letter that was sent again counts as arrived; its parts may be spread over both rows."""
     lineage = or_(_requests.id == delivery_id, _requests.replay_of == delivery_id)
     found = select(delivery_requests).where(lineage, _requests.status == str(Status.DELIVERED)).limit(1)
@@ -149,7 +149,7 @@ def sent(connection: Connection, delivery_id: DeliveryId, besides: DeliveryId | 
     )
     received = {row.part: row for row in connection.execute(parts)}.values()
     more, gone = _revised(connection, delivery_id, row["request_id"], besides)
-    return Sent(
+    return SentMessage(
         id=delivery_id,
         origin_butler=row["origin_butler"],
         channel=row["channel"],

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from postroom.delivery.model import Claim, NewDelivery, Sent
+from postroom.delivery.model import Claim, NewDelivery, SentMessage
 from postroom.delivery.seams import AddressBook, Ledger
 from postroom.kernel.running.loop import beside_if_long
 from postroom.kernel.values.errors import FieldError, TargetUnavailable, ValidationError
@@ -138,11 +138,11 @@ def _by_form(recipient: str | None, channels: Mapping[str, Channel]) -> list[str
 # -- What a revision takes the place of: one of our own deliveries, and where it went ---
 
 
-SentOf: TypeAlias = Callable[[DeliveryId, DeliveryId | None], Awaitable[Sent | None]]
+SentOf: TypeAlias = Callable[[DeliveryId, DeliveryId | None], Awaitable[SentMessage | None]]
 """With what revisions have made of it, all but the second one that is named; None of what has not arrived."""
 
 
-async def resolve_revision(outgoing: Outgoing, delivery_id: DeliveryId, sent_of: SentOf, ledger: Ledger) -> Sent:
+async def resolve_revision(outgoing: Outgoing, delivery_id: DeliveryId, sent_of: SentOf, ledger: Ledger) -> SentMessage:
     """Only of the same origin on the same channel, and only once it has arrived: until then nothing can be edited."""
     sent = await sent_of(delivery_id, None)
     if sent is not None and (sent.origin_butler, sent.channel) == (outgoing.origin_butler, outgoing.channel):
@@ -153,7 +153,7 @@ async def resolve_revision(outgoing: Outgoing, delivery_id: DeliveryId, sent_of:
     raise ValidationError.of([FieldError("revises", "names no delivered message of this sender", "unknown_delivery")])
 
 
-def revision_target(outgoing: Outgoing, sent: Sent, channel: Channel) -> tuple[Target, Revision | None]:
+def revision_target(outgoing: Outgoing, sent: SentMessage, channel: Channel) -> tuple[Target, Revision | None]:
     """Where it stands, and what is to be edited or deleted there; what only follows it is a reply in its thread."""
     can = channel.capabilities
     if outgoing.follows is not None:

@@ -32,7 +32,7 @@ from postroom.desk.asks.asking import (
     pause_seconds,
 )
 from postroom.desk.desk import Desk, Look
-from postroom.desk.model import FAILURES, FormField, PopupEnding, PopupOutcome, PopupSettings, Sheet
+from postroom.desk.model import FAILURES, PopupEnding, PopupOutcome, PopupSettings, Sheet, SheetField
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.values.ids import IdMint, seconds
@@ -45,11 +45,11 @@ Filled = Mapping[str, Sequence[str]]
 _YES_OR_NO: Final = (("true", "Yes"), ("false", "No"))
 
 
-def form_fields(form: Mapping[str, Any], filled: Filled | None = None) -> tuple[FormField, ...]:
+def form_fields(form: Mapping[str, Any], filled: Filled | None = None) -> tuple[SheetField, ...]:
     """With what was filled in before, otherwise with the form's own defaults."""
     required = form.get("required", [])
     return tuple(
-        FormField(
+        SheetField(
             name=name,
             label=str(field.get("title") or name),
             hint=_hint(field),

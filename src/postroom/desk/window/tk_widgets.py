@@ -12,7 +12,7 @@ from tkinter import ttk
 from typing import Any
 
 from postroom.desk.look import Palette
-from postroom.desk.model import FormField
+from postroom.desk.model import SheetField
 
 _SCROLL = {
     "<Up>": (-1, "units"),
@@ -413,7 +413,7 @@ class TkForm(tk.Frame):
         parent: tk.Misc,
         palette: Palette,
         font: tkfont.Font,
-        fields: Sequence[FormField],
+        fields: Sequence[SheetField],
         hands: TkFormHands,
         *,
         width: int,
@@ -432,7 +432,7 @@ class TkForm(tk.Frame):
         found = {name: reader() for name, reader in self._readers.items()}
         return {name: values for name, values in found.items() if values}
 
-    def _row(self, field: FormField) -> Callable[[], list[str]]:
+    def _row(self, field: SheetField) -> Callable[[], list[str]]:
         star = " *" if field.required else ""
         self._label(field.label + star, self._palette.text).pack(anchor="w", pady=(8, 2))
         if field.hint:
@@ -450,7 +450,7 @@ class TkForm(tk.Frame):
             justify="left",
         )
 
-    def _typed(self, field: FormField) -> Callable[[], list[str]]:
+    def _typed(self, field: SheetField) -> Callable[[], list[str]]:
         line = self._line(
             self._rows, self._palette, self._font, submit=self._hands.submit, changed=lambda _: self._hands.changed()
         )
@@ -458,7 +458,7 @@ class TkForm(tk.Frame):
         line.widget().pack(fill="x")
         return lambda: [line.read()] if line.read().strip() else []
 
-    def _picked(self, field: FormField) -> Callable[[], list[str]]:
+    def _picked(self, field: SheetField) -> Callable[[], list[str]]:
         values = [value for value, _ in field.choices]
 
         def pressed(number: int) -> None:
