@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -11,7 +10,8 @@ from sqlalchemy import Connection
 from chaos.crash_points import Crash
 from chaos.questions.steps import after, before, watch
 from postroom.attention import store as stored
-from postroom.attention.model import Loaded, LogRow, NoticeChanges
+from postroom.attention.model import Decision
+from postroom.attention.state import Loaded, LogRow, NoticeChanges
 from postroom.attention.store import write
 
 _FACTS: Final = {"NoticeAccepted": "accept", "ReceiptIn": "receipt", "Acked": "answer", "PolicyChanged": "policy"}
@@ -44,10 +44,9 @@ def written(changes: NoticeChanges) -> list[str]:
 
 
 def _name(row: LogRow) -> str | None:
-    if row.kind != "Decision":
-        return _FACTS.get(row.kind)
-    decision = json.loads(row.body)
-    return _SENT.get(decision["kind"]) if decision.get("send") else None
+    if not isinstance(row.event, Decision):
+        return _FACTS.get(type(row.event).__name__)
+    return _SENT.get(row.event.kind) if row.event.send else None
 
 
 def _watched(inner: Callable[..., Awaitable[None]], crash: Crash) -> Callable[..., Awaitable[None]]:

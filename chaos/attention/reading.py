@@ -13,9 +13,8 @@ from chaos.offset_clock import OffsetClock
 from chaos.rig import Rig
 from chaos.tokens import tokens_in
 from postroom.attention.attention import Attention
-from postroom.attention.model import Wanted
 from postroom.attention.rules.decide import every_open_notice_has_a_next
-from postroom.attention.turn import event_of, state_of
+from postroom.attention.state import Wanted
 from postroom.delivery.store.tables import delivery_requests
 from postroom.household.attention import build_attention
 from postroom.household.store import connect_store
@@ -40,8 +39,8 @@ async def accounts(rig: Rig, offset_seconds: float) -> Accounts:
 async def _person(attention: Attention, person: str) -> Person:
     """Everything that is kept of one person, with every law and the replay."""
     audited = await attention.reading.audit(person)
-    state = state_of(person, await attention.book.store.read(person, Wanted(everything=True)))
-    events = [event_of(row) for row in await attention.book.store.log(person)]
+    state = (await attention.book.store.read(person, Wanted(everything=True))).state(person)
+    events = [row.event for row in await attention.book.store.log(person)]
     book, now_us = attention.book.policies, attention.book.clock.now_us()
     return Person(
         state=state,

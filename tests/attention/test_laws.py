@@ -18,8 +18,9 @@ from tests.delivery.world import Parts, World, generous, living_world
 from postroom.attention.attention import COUNT_SECONDS, LOOK_SECONDS, AttentionMeter, Auditor
 from postroom.attention.model import NoticeState
 from postroom.attention.rules import decide
-from postroom.attention.state import Acked, Standing, decoded, encoded
+from postroom.attention.state import Acked, Standing
 from postroom.attention.store import attention_people, notices
+from postroom.kernel.database.rows import of_json, to_json
 
 RULES = book({"quiet_hours": NIGHT, "repeat_seconds": [300]})
 RUN = run(RULES, accepted("a", "21:00", "time_sensitive", needs_ack=True), accepted("b", "23:00"), until_us=at("23:00"))
@@ -120,7 +121,7 @@ async def test_what_is_lost_or_waits_for_nothing_is_counted(world: World) -> Non
     await house.notify("Hello")
     await auditor.look()
     (row,) = await world.rows(notices)
-    idle = encoded(replace(decoded(Standing, row["standing"]), until_us=None, reasons=()))
+    idle = to_json(replace(of_json(Standing, row["standing"]), until_us=None, reasons=()))
     await world.database.write(lambda connection: connection.execute(update(notices).values(standing=idle)))
     await auditor.look()
     await world.database.write(lambda connection: connection.execute(delete(notices)))

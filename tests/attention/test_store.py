@@ -13,10 +13,10 @@ from tests.attention.attended import names
 from tests.attention.sample import HOUR, PERSON, accepted, at
 from tests.clock import FakeClock
 
-from postroom.attention.model import NoticeChanges, NoticeState, Wanted
+from postroom.attention.model import NoticeState
 from postroom.attention.reading import NoticeReading
 from postroom.attention.rules.policy import parse_policy
-from postroom.attention.state import NoticeAccepted, PolicyChanged, ReceiptIn, SendOutcome
+from postroom.attention.state import NoticeAccepted, NoticeChanges, PolicyChanged, ReceiptIn, SendOutcome, Wanted
 from postroom.attention.store import StoredNotices
 from postroom.attention.turn import NewNotice, NoticeBook, Turn
 from postroom.delivery.files.taking import DAY_US, retention
@@ -59,7 +59,7 @@ async def test_the_database_refuses_a_move_that_is_not_in_the_table_and_a_change
         sql = text(statement.format("shared." if isinstance(database, PostgresDatabase) else ""))
         with pytest.raises(Refused):
             await database.write(lambda connection, sql=sql: connection.execute(sql))
-    assert [one.state for one in await book.store.page(PERSON, None, 10, None)] == [str(NoticeState.HELD)]
+    assert [one.standing.state for one in await book.store.page(PERSON, None, 10, None)] == [NoticeState.HELD]
 
 
 @pytest.mark.requirement("attention:log-is-rows")

@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from tests.attention.histories import History, histories
 from tests.attention.sample import PERSON, accepted, empty
 
-from postroom.attention.model import Decision, DecisionKind, Loaded, NoticeChanges, NoticeRow, PersonRow, SendRow
+from postroom.attention.model import Decision, DecisionKind
 from postroom.attention.rules.digest import Member, frozen
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook, parse_policy
 from postroom.attention.rules.simulate import simulate
-from postroom.attention.state import Fact, NoticeAccepted, decoded, decoded_event, encoded
-from postroom.attention.turn import ORIGIN, NewNotice, Turn, event_of, frozen_message, state_of
+from postroom.attention.state import Fact, Loaded, NoticeAccepted, NoticeChanges, NoticeRow, PersonRow, SendRow
+from postroom.attention.turn import ORIGIN, NewNotice, Turn, frozen_message
+from postroom.kernel.database.rows import of_json, to_json
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import Format, Priority
@@ -36,7 +37,7 @@ def book_of(history: History) -> PolicyBook:
 def test_facts_and_decisions_come_back_as_they_were(history: History) -> None:
     run = simulate(history.facts, book_of(history), state=empty())
     for event in run.events:
-        assert decoded_event(type(event).__name__, encoded(event)) == event
+        assert of_json(type(event), to_json(event)) == event
 
 
 def test_a_message_comes_back_as_it_was() -> None:
@@ -51,7 +52,7 @@ def test_a_message_comes_back_as_it_was() -> None:
         attachments=(file,),
         wish=wish,
     )
-    assert decoded(Outgoing, encoded(message)) == message
+    assert of_json(Outgoing, to_json(message)) == message
 
 
 # -- What is sent, frozen: to whom, as what, and what it changes --
@@ -130,7 +131,7 @@ class Rows:
             **{one.key: one for one in self.loaded.sends},
             **{one.key: one for one in changes.sends},
         }
-        self.facts += [one for one in map(event_of, changes.log) if isinstance(one, Fact)]
+        self.facts += [one.event for one in changes.log if isinstance(one.event, Fact)]
         digests = (*self.loaded.digests, *changes.digests)
         self.loaded = Loaded(
             person=changes.person, notices=tuple(notices.values()), sends=tuple(sends.values()), digests=digests
@@ -142,18 +143,14 @@ class Rows:
 def test_turn_by_turn_with_rows_in_between_the_same_is_decided(history: History) -> None:
     facts = sorted(history.facts, key=lambda one: one.at_us)
     rows, book, made = Rows(), book_of(history), list[Decision]()
-    rows.loaded = Loaded(person=_policy_row(book.people[PERSON]))
+    rows.loaded = Loaded(person=PersonRow(person=PERSON, policy=book.people[PERSON]))
     for fact in facts:
         while (due := rows.loaded.person.next_at_us if rows.loaded.person else None) is not None and due <= fact.at_us:
             made += _turn(rows, book, due, None)
         made += _turn(rows, book, fact.at_us, fact)
     run = simulate(rows.facts, book_of(history), state=empty(), until_us=facts[-1].at_us, receipts=False)
     assert made == list(run.decisions)
-    assert state_of(PERSON, rows.loaded) == run.state
-
-
-def _policy_row(policy: object) -> PersonRow:
-    return PersonRow(person=PERSON, policy=encoded(policy), rest="{}", seq=0, next_at_us=None)
+    assert rows.loaded.state(PERSON) == run.state
 
 
 def _turn(rows: Rows, book: PolicyBook, now_us: int, fact: Fact | None) -> list[Decision]:

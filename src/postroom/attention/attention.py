@@ -9,7 +9,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Gauge
 
 from postroom.attention.considering import Considering
-from postroom.attention.model import CELLS, NoticeMove, NoticeRow, NoticeState, Policy, Wanted, may, policy_hash
+from postroom.attention.model import CELLS, NoticeMove, NoticeState, Policy, may, policy_hash
 from postroom.attention.reading import AttentionFigures, Comparison, NoticeReading, NoticeView, PlanItem
 from postroom.attention.rules.policy import Absence, PolicyBook, Rules
 from postroom.attention.rules.times import Rotation, after_open_time, open_time
@@ -18,12 +18,12 @@ from postroom.attention.state import (
     AwaySet,
     Fact,
     Muted,
-    NoticeSend,
+    NoticeRow,
     PolicyChanged,
     Snoozed,
     Unmuted,
+    Wanted,
     Withdrawn,
-    decoded,
 )
 from postroom.attention.turn import HouseholdNames, NoticeBook, Turn
 from postroom.kernel.values.errors import Code, ErrorClass, FieldError, Refused, ValidationError, error_of
@@ -67,7 +67,7 @@ class Attention:
     async def ack(self, notice_id: str, by: str) -> NoticeView:
         """`by`: the id of the person who did. A second time is the same answer."""
         row = await self._found(notice_id)
-        if row.state == NoticeState.ACKNOWLEDGED:
+        if row.standing.state is NoticeState.ACKNOWLEDGED:
             return await self.reading.view(row)
         return await self._act(row, NoticeMove.ACKNOWLEDGE, lambda at: Acked(at_us=at, notice=row.id, by=by))
 
@@ -87,7 +87,7 @@ class Attention:
     async def behind(self, delivery_id: str) -> Sequence[NoticeView]:
         """The notices that this delivery showed; none where nothing was kept of them."""
         row = await self.book.store.send_of_delivery(delivery_id)
-        names = decoded(NoticeSend, row.send).notices if row is not None else ()
+        names = row.send.notices if row is not None else ()
         found = [await self.notice(name) for name in names]
         return [one for one in found if one is not None]
 
@@ -99,7 +99,7 @@ class Attention:
             raise ValidationError.of([FieldError("notice_id", "either this or a key is needed", "required")])
         if notice_id is not None:
             row = await self._found(notice_id)
-            if row.agent != agent:
+            if row.standing.notice.agent != agent:
                 raise _not_found()
             wanted = Wanted(notices=(row.id,))
             await self._change(row.person, lambda at: Withdrawn(at_us=at, agent=agent, notice=row.id), wanted)

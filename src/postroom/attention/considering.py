@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from postroom.attention.keeper import LEASE_SECONDS, Carrier
-from postroom.attention.model import UNSENT, NoticeChanges, NoticeRow, NoticeState, SendRow, Wanted
+from postroom.attention.model import UNSENT, NoticeState
 from postroom.attention.reading import has_buttons, notice_markup
 from postroom.attention.rules.digest import room_of
-from postroom.attention.state import NoticeAccepted, Snoozed, Standing, decoded
+from postroom.attention.state import NoticeAccepted, NoticeChanges, NoticeRow, SendRow, Snoozed, Standing, Wanted
 from postroom.attention.turn import NewNotice, NoticeBook, Turn
 from postroom.delivery.accept import Acceptance
 from postroom.kernel.values.errors import FieldError, StoreUnavailable, ValidationError
@@ -237,7 +237,7 @@ class Considering:
         if row.fingerprint != drafted.fingerprint:
             error = FieldError("idempotency_key", "was already used for another message", "key_reused")
             raise ValidationError.of([error])
-        standing = decoded(Standing, row.standing)
+        standing = row.standing
         if standing.state in UNSENT or standing.state in _NOT_SENT or standing.send is None:
             return _held(standing, request_id)
         (send,) = await self.book.store.sends([standing.send])

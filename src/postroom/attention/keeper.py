@@ -10,7 +10,6 @@ from typing import Final
 
 import structlog
 
-from postroom.attention.model import SendRow, SettledSend, Wanted
 from postroom.attention.state import (
     ApprovalAsked,
     ApprovalGiven,
@@ -21,9 +20,10 @@ from postroom.attention.state import (
     Returned,
     SendKind,
     SendOutcome,
+    SendRow,
+    SettledSend,
+    Wanted,
     Withdrawn,
-    decoded,
-    encoded,
 )
 from postroom.attention.turn import NoticeBook, Turn
 from postroom.delivery.afterwards.corrections import Corrections
@@ -170,7 +170,7 @@ class Carrier:
 
     async def carry(self, row: SendRow) -> None:
         """What was overtaken by another way before it was handed over is not handed over any more."""
-        if decoded(NoticeSend, row.send).replaced:
+        if row.send.replaced:
             await self._overtaken(row)
         else:
             await self.hand_over(row, 0)
@@ -183,7 +183,7 @@ class Carrier:
 
     async def submitted(self, row: SendRow, wait_seconds: float) -> Outcome:
         """By changing what has arrived, where that can be done; else as a message of its own."""
-        outgoing, request_id = decoded(Outgoing, row.outgoing), row.request_id
+        outgoing, request_id = row.message, row.request_id
         if outgoing.revises is not None:
             amended = await self.amends.amend(outgoing, request_id=request_id, wait_seconds=wait_seconds)
             if amended is not None:
@@ -191,7 +191,7 @@ class Carrier:
         return await self.way_out.submit(_anew(outgoing), request_id=request_id, wait_seconds=wait_seconds)
 
     async def _overtaken(self, row: SendRow) -> None:
-        found = await self.amends.under(decoded(Outgoing, row.outgoing))
+        found = await self.amends.under(row.message)
         if found is not None:
             await self.book.store.handed_over(row.key, row.fence, found)
         else:
@@ -221,7 +221,7 @@ class Carrier:
         refused = {one.key: outgoing for one in ended if (outgoing := _not_amended(one)) is not None}
         for one in ended:
             if one.key in refused:
-                await self.book.store.send_anew(one.key, one.delivery_id, encoded(_anew(refused[one.key])))
+                await self.book.store.send_anew(one.key, one.delivery_id, _anew(refused[one.key]))
         rest = [one for one in ended if one.key not in refused]
         for person in dict.fromkeys(one.person for one in rest):
             mine = [one for one in rest if one.person == person]
@@ -232,7 +232,7 @@ class Carrier:
         """What another way was chosen for. Asked every round, so that dying in between only puts it off."""
         for row in await self.book.store.replaced(_AT_A_TIME):
             taken = await self.amends.take_back(row.delivery_id or "")
-            if not taken and not decoded(NoticeSend, row.send).twice:
+            if not taken and not row.send.twice:
                 await self._tell(row.person, row.key, partial(_twice, row.key))
 
     async def _tell(self, person: str, key: str, facts: Callable[[Turn], Iterable[Fact]]) -> None:
@@ -247,7 +247,7 @@ def _anew(outgoing: Outgoing) -> Outgoing:
 def _not_amended(one: SettledSend) -> Outgoing | None:
     if one.status is Status.DELIVERED or one.uncertain or one.refused or one.withdrawn:
         return None
-    outgoing = decoded(Outgoing, one.outgoing)
+    outgoing = one.outgoing
     return outgoing if outgoing.revises is not None else None
 
 

@@ -11,12 +11,22 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from postroom.attention.model import CELLS, Decision, DecisionKind, NoticeCounts, NoticeRow, NoticeState, Policy, Wanted
+from postroom.attention.model import CELLS, Decision, DecisionKind, NoticeState, Policy
 from postroom.attention.rules import decide
 from postroom.attention.rules.policy import PolicyBook
 from postroom.attention.rules.simulate import SimulatedRun, simulate
-from postroom.attention.state import AttentionState, Fact, NoticeAccepted, NoticeSend, PolicyChanged, Standing, decoded
-from postroom.attention.turn import NoticeBook, event_of, policy_of, state_of
+from postroom.attention.state import (
+    AttentionState,
+    Fact,
+    NoticeAccepted,
+    NoticeCounts,
+    NoticeRow,
+    NoticeSend,
+    PolicyChanged,
+    Standing,
+    Wanted,
+)
+from postroom.attention.turn import NoticeBook
 from postroom.kernel.values.ids import altered, to_text
 from postroom.message.markup import Button, ButtonStyle, Markup
 from postroom.message.wishes import AttentionWish, HoldReason, Urgency
@@ -183,22 +193,22 @@ class NoticeReading:
 
     async def view(self, row: NoticeRow) -> NoticeView:
         rows = await self.book.store.log(row.person, notice=row.id)
-        decisions = tuple(one for one in map(event_of, rows) if isinstance(one, Decision))
+        decisions = tuple(one.event for one in rows if isinstance(one.event, Decision))
         sends = await self.book.store.sends({one.send for one in decisions if one.send is not None})
         return NoticeView(
-            standing=decoded(Standing, row.standing),
-            sends=tuple(SendView(send=decoded(NoticeSend, one.send), delivery_id=one.delivery_id) for one in sends),
+            standing=row.standing,
+            sends=tuple(SendView(send=one.send, delivery_id=one.delivery_id) for one in sends),
             decisions=decisions,
         )
 
     async def story(self, view: NoticeView) -> tuple[Fact | Decision, ...]:
         """All that was ever noted about one notice, in order."""
-        return tuple(event_of(row) for row in await self.book.store.log(view.person, notice=view.id))
+        return tuple(row.event for row in await self.book.store.log(view.person, notice=view.id))
 
     async def page(self, person: str, cell: str | None, limit: int, before: str | None) -> Sequence[NoticeView]:
         states = [str(one) for one in CELLS[cell]] if cell is not None else None
         rows = await self.book.store.page(person, states, limit, before)
-        return [NoticeView(standing=decoded(Standing, one.standing)) for one in rows]
+        return [NoticeView(standing=one.standing) for one in rows]
 
     async def plan(self, person: str, notice: str | None = None) -> tuple[PlanItem, ...]:
         state, book = await self.present(person)
@@ -208,10 +218,10 @@ class NoticeReading:
         """As it is now, with the policies that count now."""
         await self.book.refresh()
         loaded = await self.book.store.read(person, self.book.wanted(person))
-        return state_of(person, loaded), self.book.policies
+        return loaded.state(person), self.book.policies
 
     async def policy(self, person: str) -> Policy | None:
-        return policy_of(await self.book.store.read(person, Wanted(since_us=self.book.clock.now_us())))
+        return (await self.book.store.read(person, Wanted(since_us=self.book.clock.now_us()))).policy
 
     async def compare(self, person: str, policy: Policy | None, since_us: int) -> Comparison:
         """
@@ -220,8 +230,8 @@ class NoticeReading:
         What left while there was no policy counts as well: the ledger of deliveries has it.
         """
         await self.book.refresh()
-        facts = [one for one in await self._events(person, since_us) if isinstance(one, Fact)]
-        told = [one for one in facts if not isinstance(one, PolicyChanged)]
+        logged = [row.event for row in await self.book.store.log(person, since_us=since_us)]
+        told = [one for one in logged if isinstance(one, Fact) and not isinstance(one, PolicyChanged)]
         unjudged = await self.book.store.sent_unjudged(await self.book.people.places(person), since_us)
         told += [NoticeAccepted(at_us=one.created_us, notice=altered(one, person=person)) for one in unjudged]
         before = self._run(person, told, self.book.policies)
@@ -235,9 +245,6 @@ class NoticeReading:
 
     def _run(self, person: str, facts: Sequence[Fact], book: PolicyBook) -> SimulatedRun:
         return simulate(facts, book, state=AttentionState(person=person), until_us=self.book.clock.now_us())
-
-    async def _events(self, person: str, since_us: int | None) -> list[Fact | Decision]:
-        return [event_of(one) for one in await self.book.store.log(person, since_us=since_us)]
 
     async def figures(self, person: str | None) -> AttentionFigures:
         counts = await self.book.store.counts(person)
@@ -268,8 +275,8 @@ class NoticeReading:
         """Every law over all that is kept of a person: the log is folded again and compared with the rows."""
         await self.book.refresh()
         loaded = await self.book.store.read(person, Wanted(everything=True))
-        state, rows = state_of(person, loaded), await self.book.store.log(person)
-        events, start = [event_of(one) for one in rows], AttentionState(person=person)
+        state, rows = loaded.state(person), await self.book.store.log(person)
+        events, start = [one.event for one in rows], AttentionState(person=person)
         broken = decide.kept(state, self.book.policies, events, start, self.book.clock.now_us())
         whole = bool(rows) and rows[0].seq == 1 and len(rows) == rows[-1].seq
         return broken + (decide.the_log_is_the_state(state, events, start) if whole else [])

@@ -1,20 +1,18 @@
-"""All that is known about one person's notices: facts, the state they fold to, and both as JSON."""
+"""All that is known about one person's notices: facts, the state they fold to, and both as rows."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, field, fields, is_dataclass
-from datetime import datetime, time
+from collections.abc import Iterator, Mapping
+from dataclasses import field, fields
 from enum import StrEnum
-from functools import cache
-from types import NoneType, UnionType
-from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from postroom.attention.model import OPEN, Decision, NoticeState, Policy
 from postroom.attention.rules.digest import Digest
 from postroom.attention.rules.policy import Absence
+from postroom.kernel.database.rows import of_json
 from postroom.kernel.values.ids import record
+from postroom.message.delivery import Status
+from postroom.message.outgoing import Outgoing
 from postroom.message.wishes import AcceptedNotice, HoldReason, Urgency, rank
 
 # -- Facts: everything from outside that the engine knows, each with the moment it happened --
@@ -215,6 +213,11 @@ class Standing:
         return self.notice.needs_ack or self.urgency is Urgency.CRITICAL
 
     @property
+    def is_open(self) -> bool:
+        """Something may still happen to it by itself."""
+        return self.state in OPEN or self.to_correct
+
+    @property
     def lowered(self) -> Urgency | None:
         """The urgency that counts, where its agent asked for more."""
         return self.urgency if rank(self.urgency) < rank(self.notice.urgency) else None
@@ -297,18 +300,9 @@ def _same_sender(one: str | None, other: str | None) -> bool:
 
 
 @record
-class AttentionState:
-    """
-    One person's. A store has to load: open notices; those of the last day, for budgets, duplicates and keys; what is
-    silenced, absences, channels that are down, tombstones, and the digests and sends of open notices.
+class Rest:
+    """What belongs to no single notice. `clock_us`: the latest moment folded; time never goes back behind it."""
 
-    `clock_us`: the latest moment that was folded; time never goes back behind it.
-    """
-
-    person: str
-    notices: Mapping[str, Standing] = field(default_factory=dict)
-    sends: Mapping[str, NoticeSend] = field(default_factory=dict)
-    digests: Mapping[str, Digest] = field(default_factory=dict)
     silences: tuple[Silence, ...] = ()
     absences: tuple[Absence, ...] = ()
     down: Mapping[str, int] = field(default_factory=dict)
@@ -316,12 +310,25 @@ class AttentionState:
     slots_used: Mapping[str, int] = field(default_factory=dict)
     clock_us: int = 0
 
+
+@record
+class AttentionState(Rest):
+    """
+    One person's. A store has to load: open notices; those of the last day, for budgets, duplicates and keys; what is
+    silenced, absences, channels that are down, tombstones, and the digests and sends of open notices.
+    """
+
+    person: str
+    notices: Mapping[str, Standing] = field(default_factory=dict)
+    sends: Mapping[str, NoticeSend] = field(default_factory=dict)
+    digests: Mapping[str, Digest] = field(default_factory=dict)
+
     def in_order(self) -> Iterator[Standing]:
         """By when they were accepted, then by id: the order in which everything is decided."""
         return iter(sorted(self.notices.values(), key=lambda standing: standing.notice.order))
 
     def unsettled(self) -> list[Standing]:
-        return [standing for standing in self.in_order() if standing.state in OPEN or standing.to_correct]
+        return [standing for standing in self.in_order() if standing.is_open]
 
     def pending(self, key: str | None) -> bool:
         """Whether this send has no receipt yet."""
@@ -329,93 +336,145 @@ class AttentionState:
         return send is not None and send.pending
 
 
-# -- One codec for facts, decisions, state and messages, by their own types --
-
-Value = TypeVar("Value")
-Read = Callable[[Any], Any]
-_EVENTS: Final[Mapping[str, type[Any]]] = {
-    kind.__name__: kind for kind in (*get_args(Fact), Decision)
-}  # by the name under which they are in the log
-_write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+# -- The same as rows: what is searched for has a column of its own, the rest is JSON --
 
 
-def encoded(value: Any) -> str:
-    """What has its default is left out, so a field that is added later reads old rows; one that is gone is skipped."""
-    return _write(_plain(value))
+@record
+class PersonRow:
+    """`seq`: of the latest row of the log."""
+
+    person: str
+    policy: Policy | None = None
+    rest: Rest = Rest()
+    seq: int = 0
+    next_at_us: int | None = None
 
 
-def decoded(kind: type[Value], text: str) -> Value:
-    value: Value = _reader(kind)(json.loads(text))  # type: ignore[arg-type]  # types can be hashed
-    return value
+@record
+class NoticeRow:
+    """`path`: the states it came through since it was read. `outgoing`: its message, read only where that is needed."""
+
+    standing: Standing
+    fingerprint: str = ""
+    request_id: str = ""
+    outgoing: str = ""
+    path: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.standing.notice.id
+
+    @property
+    def person(self) -> str:
+        return self.standing.notice.person
+
+    @property
+    def message(self) -> Outgoing:
+        return of_json(Outgoing, self.outgoing)
 
 
-def decoded_event(kind: str, text: str) -> Fact | Decision:
-    event: Fact | Decision = decoded(_EVENTS[kind], text)
-    return event
+@record
+class SendRow:
+    """A delivery that was decided, frozen; `delivery_id` is None until the ledger has it."""
+
+    person: str
+    send: NoticeSend
+    outgoing: str = ""
+    request_id: str = ""
+    delivery_id: str | None = None
+    lease_until_us: int | None = None
+    fence: int = 0
+
+    @property
+    def key(self) -> str:
+        return self.send.key
+
+    @property
+    def message(self) -> Outgoing:
+        return of_json(Outgoing, self.outgoing)
 
 
-def _plain(value: Any) -> Any:
-    if value is None or type(value) in (str, int, bool, float):
-        return value
-    if isinstance(value, StrEnum):
-        return str(value)
-    if isinstance(value, time | datetime):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return [[_plain(name), _plain(one)] for name, one in value.items()]
-    if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
-    if is_dataclass(value):
-        every = ((one, getattr(value, one.name)) for one in fields(value))
-        return {one.name: _plain(given) for one, given in every if not _is_default(one, given)}
-    return str(value) if isinstance(value, str) else value
+@record
+class LogRow:
+    seq: int
+    event: Fact | Decision
+
+    @property
+    def notice(self) -> str | None:
+        """Whom it is about, if it is about one."""
+        one = self.event
+        return one.notice.id if isinstance(one, NoticeAccepted) else getattr(one, "notice", None)
 
 
-def _is_default(one: Field[Any], given: Any) -> bool:
-    return one.default is not MISSING and type(one.default) is type(given) and bool(one.default == given)
+@record
+class Wanted:
+    """What is to be read besides what is open and recent: by ids, by an agent's key, by sends."""
+
+    since_us: int = 0
+    notices: tuple[str, ...] = ()
+    agent: str | None = None
+    key: str | None = None
+    sends: tuple[str, ...] = ()
+    everything: bool = False
 
 
-@cache
-def _reader(kind: Any) -> Read:
-    origin, inner = get_origin(kind), get_args(kind)
-    if hasattr(kind, "__supertype__"):
-        return _reader(kind.__supertype__)
-    if origin in (Union, UnionType):
-        return _optional(_reader(next(one for one in inner if one is not NoneType)))
-    if origin is tuple:
-        return _tuple(inner)
-    if origin is not None and issubclass(origin, Mapping):
-        return _mapping(_reader(inner[0]), _reader(inner[1]))
-    if is_dataclass(kind):
-        return _record(kind)
-    if isinstance(kind, type) and issubclass(kind, time | datetime):
-        return kind.fromisoformat
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return kind
-    return _as_it_is
+@record
+class Loaded:
+    person: PersonRow | None
+    notices: tuple[NoticeRow, ...] = ()
+    sends: tuple[SendRow, ...] = ()
+    digests: tuple[Digest, ...] = ()
+
+    @property
+    def policy(self) -> Policy | None:
+        return self.person.policy if self.person is not None else None
+
+    def state(self, person: str) -> AttentionState:
+        rest = self.person.rest if self.person is not None else Rest()
+        return AttentionState(
+            person=person,
+            notices={one.id: one.standing for one in self.notices},
+            sends={one.key: one.send for one in self.sends},
+            digests={one.id: one for one in self.digests},
+            **{one.name: getattr(rest, one.name) for one in fields(Rest)},
+        )
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
+@record
+class NoticeChanges:
+    person: PersonRow
+    notices: tuple[NoticeRow, ...] = ()
+    sends: tuple[SendRow, ...] = ()
+    digests: tuple[Digest, ...] = ()
+    log: tuple[LogRow, ...] = ()
 
 
-def _optional(read: Read) -> Read:
-    return lambda value: None if value is None else read(value)
+@record
+class SettledSend:
+    """
+    A send whose delivery has ended.
+
+    `refused`: by a person who had to approve it. `withdrawn`: taken back before it was sent.
+    """
+
+    key: str
+    person: str
+    delivery_id: str
+    status: Status
+    outgoing: Outgoing
+    refused: bool
+    uncertain: bool
+    withdrawn: bool
 
 
-def _tuple(inner: tuple[Any, ...]) -> Read:
-    if len(inner) == 2 and inner[1] is Ellipsis:
-        each = _reader(inner[0])
-        return lambda value: tuple(each(one) for one in value)
-    every = [_reader(one) for one in inner]
-    return lambda value: tuple(read(one) for read, one in zip(every, value, strict=True))
+@record
+class NoticeCounts:
+    """Counted in the store. `logged`: how many acceptances the log knows."""
 
+    states: dict[str, int]
+    agents: dict[str, int]
+    logged: int
 
-def _mapping(name: Read, one: Read) -> Read:
-    return lambda value: {name(key): one(item) for key, item in value}
-
-
-def _record(kind: Any) -> Read:
-    hints = get_type_hints(kind)
-    readers = {one.name: _reader(hints[one.name]) for one in fields(kind)}
-    return lambda value: kind(**{name: readers[name](one) for name, one in value.items() if name in readers})
+    @property
+    def accepted(self) -> int:
+        return sum(self.states.values())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, get_args
 
 from sqlalchemy import (
     BigInteger,
@@ -33,26 +33,32 @@ from sqlalchemy import (
 )
 
 from postroom.approvals.store.tables import pending_actions
-from postroom.attention.model import (
-    CELLS,
-    DigestRow,
+from postroom.attention.model import CELLS, Decision, NoticeState, Policy
+from postroom.attention.rules.digest import Digest
+from postroom.attention.state import (
+    AwaySet,
+    Fact,
     Loaded,
     LogRow,
+    Muted,
     NoticeChanges,
     NoticeCounts,
     NoticeRow,
-    NoticeState,
     PersonRow,
+    PolicyChanged,
     SendRow,
     SettledSend,
+    Standing,
+    Unmuted,
     Wanted,
 )
 from postroom.delivery.store.tables import PRIORITIES, delivery_corrections, delivery_dead_letter, delivery_requests
 from postroom.inbox.store.waiting import deferred_emails, judge_again, lock_inbox
 from postroom.kernel.database.engine import ATTENTION_CHANNEL, THIS_PROCESS, Database, Repeated, insert_for
-from postroom.kernel.database.rows import read, values
+from postroom.kernel.database.rows import of_json, read, to_json, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
 from postroom.message.delivery import TERMINAL, Intent, QuarantineReason, Status
+from postroom.message.outgoing import Outgoing
 from postroom.message.wishes import OWN_AGENTS, PRIORITY_URGENCY, AcceptedNotice, derived_id
 from postroom.people.model import inbox_of_person
 from postroom.people.store.tables import people
@@ -64,7 +70,7 @@ _LINE: Final = 200
 _SEED: Final = 0x617474656E74  # keeps these locks apart from any others
 _WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:person, :seed))")
 _MOST_NAMED: Final = 500
-_WISHES: Final = frozenset({"AwaySet", "Muted", "PolicyChanged", "Unmuted"})
+_WISHES: Final = (AwaySet, Muted, PolicyChanged, Unmuted)
 Edit = Callable[[Loaded], NoticeChanges | None]
 
 
@@ -161,9 +167,17 @@ attention_log = Table(
 
 # -- Rows, read and written; columns are named here alone --
 
+_EVENTS: Final[Mapping[str, type[Any]]] = {kind.__name__: kind for kind in (*get_args(Fact), Decision)}
+
 
 def person_of(row: Row[Any]) -> PersonRow:
-    return read(PersonRow, row)
+    return read(PersonRow, row, policy=_policy(row.policy))
+
+
+@lru_cache(maxsize=1024)
+def _policy(written: str | None) -> Policy | None:
+    """Everybody's are read twice a second, and seldom change."""
+    return None if written is None else of_json(Policy, written)
 
 
 def _notice_of(row: Row[Any]) -> NoticeRow:
@@ -174,12 +188,38 @@ def _send_of(row: Row[Any]) -> SendRow:
     return read(SendRow, row)
 
 
-def _digest_of(row: Row[Any]) -> DigestRow:
-    return read(DigestRow, row)
+def _digest_of(row: Row[Any]) -> Digest:
+    return of_json(Digest, row.digest)
 
 
 def _log_of(row: Row[Any]) -> LogRow:
-    return read(LogRow, row)
+    return read(LogRow, row, event=of_json(_EVENTS[row.kind], row.body))
+
+
+def _notice_values(row: NoticeRow) -> dict[str, Any]:
+    standing, notice = row.standing, row.standing.notice
+    return values(
+        row,
+        without=("path",),
+        id=notice.id,
+        person=notice.person,
+        agent=notice.agent,
+        key=notice.key,
+        created_at=notice.created_us,
+        state=str(standing.state),
+        open=standing.is_open,
+    )
+
+
+def _send_values(row: SendRow) -> dict[str, Any]:
+    send = row.send
+    return values(row, key=send.key, at=send.at_us, pending=send.pending, replaced=send.replaced)
+
+
+def _log_values(person: str, row: LogRow) -> dict[str, Any]:
+    event = row.event
+    about = {"at": event.at_us, "kind": type(event).__name__, "notice": row.notice}
+    return {"person": person, "seq": row.seq, **about, "body": to_json(event)}
 
 
 # -- What is asked, and the one way to change it --
@@ -211,11 +251,11 @@ class StoredNotices:
     async def read(self, person: str, wanted: Wanted) -> Loaded:
         return await self._database.read(lambda connection: load(connection, person, wanted))
 
-    async def policies(self) -> Mapping[str, str | None]:
+    async def policies(self) -> Mapping[str, Policy | None]:
         """Everybody who has a row, with their own policy."""
         asked = select(attention_people.c.person, attention_people.c.policy)
         return await self._repeated.read(
-            "policies", lambda connection: {row.person: row.policy for row in connection.execute(asked)}
+            "policies", lambda connection: {row.person: _policy(row.policy) for row in connection.execute(asked)}
         )
 
     async def zones(self) -> Mapping[str, str]:
@@ -270,11 +310,11 @@ class StoredNotices:
         )
         return await self._database.read(lambda connection: [_send_of(row) for row in connection.execute(asked)])
 
-    async def send_anew(self, key: str, delivery_id: str, outgoing: str) -> None:
+    async def send_anew(self, key: str, delivery_id: str, outgoing: Outgoing) -> None:
         """Its delivery ended without having arrived: it is handed over again, as this."""
         table = notice_sends.c
         mine = and_(table.key == key, table.pending, table.delivery_id == delivery_id)
-        change = {"delivery_id": None, "outgoing": outgoing, "fence": table.fence + 1}
+        change = {"delivery_id": None, "outgoing": to_json(outgoing), "fence": table.fence + 1}
         await self._database.write(
             lambda connection: connection.execute(update(notice_sends).where(mine).values(change))
         )
@@ -408,8 +448,14 @@ def _newest_first(asked: Select[Any], limit: int, last: NoticeRow | None) -> Sel
 
 
 def _older(last: NoticeRow) -> ColumnElement[bool]:
-    table = notices.c
-    return or_(table.created_at < last.created_at_us, and_(table.created_at == last.created_at_us, table.id < last.id))
+    table, at_us = notices.c, last.standing.notice.created_us
+    return or_(table.created_at < at_us, and_(table.created_at == at_us, table.id < last.id))
+
+
+def notices_of(connection: Connection, request_id: str) -> list[NoticeRow]:
+    """What came of a request."""
+    asked = select(notices).where(notices.c.request_id == request_id)
+    return [_notice_of(row) for row in connection.execute(asked)]
 
 
 def _by_id(connection: Connection, notice_id: str) -> NoticeRow | None:
@@ -457,11 +503,11 @@ def load(connection: Connection, person: str, wanted: Wanted) -> Loaded:
     if known is None:
         return Loaded(person=None)
     found = {one.id: one for one in _notices(connection, person, wanted)}
-    sends = {one.key: one for one in _sends(connection, person, wanted, list(found.values()))}
-    members = {name for one in sends.values() if one.pending for name in json.loads(one.send)["notices"]}
+    sends = {one.key: one for one in _sends(connection, person, wanted, [one.standing for one in found.values()])}
+    members = {name for one in sends.values() if one.send.pending for name in one.send.notices}
     missing = select(notices).where(notices.c.person == person)
     found |= {one.id: one for one in _named(connection, missing, notices.c.id, members - found.keys(), _notice_of)}
-    named = {digest for one in found.values() if (digest := json.loads(one.standing).get("digest"))}
+    named = {one.standing.digest for one in found.values() if one.standing.digest is not None}
     return Loaded(
         person=person_of(known),
         notices=tuple(found.values()),
@@ -481,22 +527,18 @@ def _notices(connection: Connection, person: str, wanted: Wanted) -> list[Notice
     return [_notice_of(row) for row in connection.execute(mine.where(or_(*meant)))]
 
 
-def _sends(connection: Connection, person: str, wanted: Wanted, found: list[NoticeRow]) -> list[SendRow]:
+def _sends(connection: Connection, person: str, wanted: Wanted, found: Iterable[Standing]) -> list[SendRow]:
     table = notice_sends.c
     mine = select(notice_sends).where(table.person == person)
     if wanted.everything:
         return [_send_of(row) for row in connection.execute(mine)]
     recent = or_(table.pending, table.at >= wanted.since_us)
     rows = {row.key: _send_of(row) for row in connection.execute(mine.where(recent))}
-    named = set(wanted.sends)
-    for one in found:
-        standing = json.loads(one.standing)
-        named |= {key for name in ("send", "step_send", "repeat_send") if (key := standing.get(name))}
-    missing = named - rows.keys()
-    return [*rows.values(), *_named(connection, mine, table.key, missing, _send_of)]
+    latest = {key for one in found for key in (one.send, one.step_send, one.repeat_send) if key is not None}
+    return [*rows.values(), *_named(connection, mine, table.key, (latest | {*wanted.sends}) - rows.keys(), _send_of)]
 
 
-def _digests(connection: Connection, person: str, named: set[str], wanted: Wanted) -> list[DigestRow]:
+def _digests(connection: Connection, person: str, named: set[str], wanted: Wanted) -> list[Digest]:
     mine = select(digests).where(digests.c.person == person)
     if wanted.everything:
         return [_digest_of(row) for row in connection.execute(mine)]
@@ -514,26 +556,28 @@ def _named(connection: Connection, query: Any, column: Any, names: set[str], rea
 def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
     _tell(connection, before, changes)
     _write_person(connection, before, changes)
-    if any(one.kind in _WISHES for one in changes.log):
-        _judge_copies_again(connection, changes.person.person, max(one.at_us for one in changes.log))
+    person = changes.person.person
+    if any(isinstance(one.event, _WISHES) for one in changes.log):
+        _judge_copies_again(connection, person, max(one.event.at_us for one in changes.log))
     known = {one.id for one in before.notices}
     for notice in changes.notices:
         if notice.id in known:
             _move(connection, notice)
         else:
-            connection.execute(insert(notices), values(notice, without=("path",)))
+            connection.execute(insert(notices), _notice_values(notice))
     sent = {one.key for one in before.sends}
     for send in changes.sends:
         if send.key in sent:
             # who hands it over writes the rest
-            change = {"pending": send.pending, "replaced": send.replaced, "send": send.send}
+            written = _send_values(send)
+            change = {name: written[name] for name in ("pending", "replaced", "send")}
             connection.execute(update(notice_sends).where(notice_sends.c.key == send.key).values(change))
         else:
-            _insert_once(connection, notice_sends, values(send))
+            _insert_once(connection, notice_sends, _send_values(send))
     for digest in changes.digests:
-        _insert_once(connection, digests, values(digest))
+        _insert_once(connection, digests, {"id": digest.id, "person": person, "digest": to_json(digest)})
     if changes.log:
-        connection.execute(insert(attention_log), [values(one) for one in changes.log])
+        connection.execute(insert(attention_log), [_log_values(person, one) for one in changes.log])
 
 
 def _judge_copies_again(connection: Connection, person: str, now_us: int) -> None:
@@ -567,7 +611,8 @@ def _move(connection: Connection, notice: NoticeRow) -> None:
     mine = notices.c.id == notice.id
     for state in notice.path[:-1]:
         connection.execute(update(notices).where(mine).values(state=state))
-    change = {"state": notice.state, "open": notice.open, "standing": notice.standing}
+    standing = notice.standing
+    change = {"state": str(standing.state), "open": standing.is_open, "standing": to_json(standing)}
     connection.execute(update(notices).where(mine).values(change))
 
 

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
-from postroom.attention.model import (
-    OPEN,
-    Decision,
-    DecisionKind,
-    DigestRow,
-    EscalationStep,
-    Loaded,
-    LogRow,
-    NoticeChanges,
-    NoticeRow,
-    PersonRow,
-    Policy,
-    SendRow,
-    Wanted,
-)
+from postroom.attention.model import Decision, DecisionKind, EscalationStep, Policy
 from postroom.attention.rules.decide import decide, revised
 from postroom.attention.rules.digest import Digest, render
 from postroom.attention.rules.fold import fold
-from postroom.attention.rules.policy import Absence, PolicyBook
+from postroom.attention.rules.policy import PolicyBook
 from postroom.attention.rules.reasons import MUTES, missed_words
 from postroom.attention.rules.simulate import changed
 from postroom.attention.rules.times import Rotation
@@ -33,20 +19,25 @@ from postroom.attention.state import (
     ChannelDown,
     ChannelUp,
     Fact,
+    Loaded,
+    LogRow,
     NoticeAccepted,
+    NoticeChanges,
+    NoticeRow,
     NoticeSend,
+    PersonRow,
     PolicyChanged,
+    Rest,
+    SendRow,
     Silence,
-    Standing,
     Unmuted,
-    decoded,
-    decoded_event,
-    encoded,
+    Wanted,
 )
 from postroom.attention.store import StoredNotices
+from postroom.kernel.database.rows import to_json
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import FileMark, Signal
-from postroom.kernel.values.ids import DeliveryId, record, seconds
+from postroom.kernel.values.ids import DeliveryId, altered, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
 from postroom.message.delivery import Format, Priority
 from postroom.message.outgoing import SEVERAL_AGENTS, Outgoing
@@ -58,97 +49,6 @@ _MAIL: Final = "email"
 _REMEMBERED_US: Final = seconds(50 * 3600)  # a local day and some hours: budgets, collect windows and keys look back
 _MARGIN_US: Final = seconds(60)
 _FRESH_US: Final = seconds(1)
-
-
-# -- The state of a person as rows, and back --
-
-
-@record
-class Rest:
-    """What belongs to no single notice."""
-
-    silences: tuple[Silence, ...] = ()
-    absences: tuple[Absence, ...] = ()
-    down: Mapping[str, int] = field(default_factory=dict)
-    tombstones: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    slots_used: Mapping[str, int] = field(default_factory=dict)
-    clock_us: int = 0
-
-
-def state_of(person: str, loaded: Loaded) -> AttentionState:
-    rest = decoded(Rest, loaded.person.rest) if loaded.person is not None else Rest()
-    return AttentionState(
-        person=person,
-        notices={one.id: decoded(Standing, one.standing) for one in loaded.notices},
-        sends={one.key: decoded(NoticeSend, one.send) for one in loaded.sends},
-        digests={one.id: decoded(Digest, one.digest) for one in loaded.digests},
-        **{one.name: getattr(rest, one.name) for one in fields(Rest)},
-    )
-
-
-def policy_of(loaded: Loaded) -> Policy | None:
-    return read_policy(loaded.person.policy) if loaded.person is not None else None
-
-
-def read_policy(text: str | None) -> Policy | None:
-    return decoded(Policy, text) if text is not None else None
-
-
-def _rest_text(state: AttentionState) -> str:
-    return encoded(Rest(**{one.name: getattr(state, one.name) for one in fields(Rest)}))
-
-
-def _notice_row(standing: Standing, *, path: tuple[str, ...] = ()) -> NoticeRow:
-    notice = standing.notice
-    return NoticeRow(
-        id=notice.id,
-        person=notice.person,
-        agent=notice.agent,
-        key=notice.key,
-        state=str(standing.state),
-        open=standing.state in OPEN or standing.to_correct,
-        created_at_us=notice.created_us,
-        standing=encoded(standing),
-        path=path,
-    )
-
-
-def _send_row(person: str, send: NoticeSend, *, outgoing: str = "", request_id: str = "") -> SendRow:
-    return SendRow(
-        key=send.key,
-        person=person,
-        at_us=send.at_us,
-        pending=send.pending,
-        replaced=send.replaced,
-        send=encoded(send),
-        outgoing=outgoing,
-        request_id=request_id,
-    )
-
-
-def _digest_row(person: str, digest: Digest) -> DigestRow:
-    return DigestRow(id=digest.id, person=person, digest=encoded(digest))
-
-
-def _log_row(person: str, seq: int, event: Fact | Decision) -> LogRow:
-    return LogRow(
-        person=person,
-        seq=seq,
-        at_us=event.at_us,
-        kind=type(event).__name__,
-        notice=_about(event),
-        body=encoded(event),
-    )
-
-
-def event_of(row: LogRow) -> Fact | Decision:
-    return decoded_event(row.kind, row.body)
-
-
-def _about(event: Fact | Decision) -> str | None:
-    if isinstance(event, NoticeAccepted):
-        return event.notice.id
-    return getattr(event, "notice", None)
 
 
 # -- What a decision sends, as a message that does not change any more --
@@ -235,8 +135,8 @@ class Turn:
     _next_us: int | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self.state = state_of(self.person, self.loaded)
-        self.policy = policy_of(self.loaded)
+        self.state = self.loaded.state(self.person)
+        self.policy = self.loaded.policy
         others = {name: policy for name, policy in self.book.people.items() if name != self.person}
         own = {self.person: self.policy} if self.policy is not None else {}
         self.book = replace(self.book, people={**others, **own})
@@ -299,19 +199,20 @@ class Turn:
     def changes(self, *, leased: str | None = None, lease_us: int | None = None) -> NoticeChanges:
         """`leased`: the key of a send that the caller hands over itself."""
         seq = self.loaded.person.seq if self.loaded.person is not None else 0
-        sends = [self._leased(one, leased, lease_us) for one in self._sends()]
+        rest = Rest(**{one.name: getattr(self.state, one.name) for one in fields(Rest)})
+        known, sends = {one.id for one in self.loaded.digests}, [*self._sends()]
         return NoticeChanges(
             person=PersonRow(
                 person=self.person,
-                policy=encoded(self.policy) if self.policy is not None else None,
-                rest=_rest_text(self.state),
+                policy=self.policy,
+                rest=rest,
                 seq=seq + len(self._events),
                 next_at_us=self._next_us,
             ),
             notices=tuple(self._notices()),
-            sends=tuple(sends),
-            digests=tuple(_digest_row(self.person, one) for one in self._digests()),
-            log=tuple(_log_row(self.person, seq + place, one) for place, one in enumerate(self._events, start=1)),
+            sends=tuple(altered(one, lease_until_us=lease_us, fence=1) if one.key == leased else one for one in sends),
+            digests=tuple(one for name, one in self.state.digests.items() if name not in known),
+            log=tuple(LogRow(seq=seq + place, event=one) for place, one in enumerate(self._events, start=1)),
         )
 
     def _fold(self, event: Fact | Decision) -> None:
@@ -323,50 +224,42 @@ class Turn:
                 if not path or path[-1] != str(standing.state):
                     path.append(str(standing.state))
 
-    def _notices(self) -> list[NoticeRow]:
+    def _notices(self) -> Iterator[NoticeRow]:
         before = {one.id: one.standing for one in self.loaded.notices}
-        rows = [self._row(self.state.notices[name], tuple(path)) for name, path in self._paths.items()]
-        return [one for one in rows if before.get(one.id) != one.standing]
+        for name, path in self._paths.items():
+            standing, new = self.state.notices[name], self._new.get(name)
+            if new is not None:
+                yield NoticeRow(
+                    standing=standing,
+                    fingerprint=new.fingerprint,
+                    request_id=new.request_id,
+                    outgoing=to_json(new.outgoing),
+                    path=tuple(path),
+                )
+            elif before.get(name) != standing:
+                yield NoticeRow(standing=standing, path=tuple(path))
 
-    def _row(self, standing: Standing, path: tuple[str, ...]) -> NoticeRow:
-        row, new = _notice_row(standing, path=path), self._new.get(standing.notice.id)
-        if new is None:
-            return row
-        return replace(row, fingerprint=new.fingerprint, request_id=new.request_id, outgoing=encoded(new.outgoing))
+    def _sends(self) -> Iterator[SendRow]:
+        known = {one.key: one for one in self.loaded.sends}
+        frozen = {one.send: one for one in reversed(self.decisions) if one.send is not None}
+        messages = _Messages(self.loaded, self._new)
+        for key, send in self.state.sends.items():
+            if key not in known:
+                yield self._frozen(send, frozen[key], messages, known)
+            elif known[key].send != send:
+                yield SendRow(person=self.person, send=send)
 
-    def _sends(self) -> list[SendRow]:
-        before = {one.key: one.send for one in self.loaded.sends}
-        frozen = self._frozen()
-        rows = [frozen.get(key) or _send_row(self.person, one) for key, one in self.state.sends.items()]
-        return [one for one in rows if before.get(one.key) != one.send]
-
-    def _frozen(self) -> dict[str, SendRow]:
-        messages, known = self._messages(), {one.key: one for one in self.loaded.sends}
-        made: dict[str, SendRow] = {}
-        for decision in self.decisions:
-            key = decision.send
-            if key is None or key in known or key in made:
-                continue
-            revises = revised(self.state, decision, known)
-            outgoing = frozen_message(self.state, decision, messages, revises)
-            several = decision.digest is not None and len(decision.digest.members) > 1
-            request = key if several else self._request_of(decision.notice)
-            made[key] = _send_row(self.person, self.state.sends[key], outgoing=encoded(outgoing), request_id=request)
-        return made
-
-    def _messages(self) -> _Messages:
-        return _Messages(self.loaded, self._new)
+    def _frozen(
+        self, send: NoticeSend, decision: Decision, messages: _Messages, known: Mapping[str, SendRow]
+    ) -> SendRow:
+        outgoing = frozen_message(self.state, decision, messages, revised(self.state, decision, known))
+        several = decision.digest is not None and len(decision.digest.members) > 1
+        request = send.key if several else self._request_of(decision.notice)
+        return SendRow(person=self.person, send=send, outgoing=to_json(outgoing), request_id=request)
 
     def _request_of(self, notice_id: str) -> str:
         new = self._new.get(notice_id)
         return new.request_id if new else next(one.request_id for one in self.loaded.notices if one.id == notice_id)
-
-    def _digests(self) -> list[Digest]:
-        known = {one.id for one in self.loaded.digests}
-        return [one for name, one in self.state.digests.items() if name not in known]
-
-    def _leased(self, row: SendRow, leased: str | None, lease_us: int | None) -> SendRow:
-        return replace(row, lease_until_us=lease_us, fence=1) if row.key == leased else row
 
 
 def _missed(silence: Silence, person: str, at_us: int) -> NewNotice:
@@ -397,10 +290,10 @@ class _Messages(dict[str, Outgoing]):
 
     def __init__(self, loaded: Loaded, new: dict[str, NewNotice]) -> None:
         super().__init__({name: one.outgoing for name, one in new.items()})
-        self._rows = {one.id: one.outgoing for one in loaded.notices}
+        self._rows = {one.id: one for one in loaded.notices}
 
     def __missing__(self, name: str) -> Outgoing:
-        return decoded(Outgoing, self._rows[name])
+        return self._rows[name].message
 
 
 # -- Everybody's policies as they are known in this process, and the one way to change a person's notices --
@@ -448,7 +341,6 @@ class NoticeBook:
     mark: FileMark | None = None
     policies: PolicyBook = field(init=False)
     known: frozenset[str] = field(init=False, default=frozenset())  # people with a row
-    _read: dict[str, tuple[str | None, Policy | None]] = field(init=False, default_factory=dict)
     _read_us: int = field(init=False, default=-_FRESH_US)
     _ids: dict[str, str] = field(init=False, default_factory=dict)
 
@@ -481,16 +373,15 @@ class NoticeBook:
             self.mark.touch()
 
     async def refresh(self) -> None:
-        texts = await self.store.policies()
+        own = await self.store.policies()
         self._read_us = self.clock.now_us()
-        self._read = {name: self._reading(name, text) for name, text in texts.items()}
-        people = {name: policy for name, (_, policy) in self._read.items() if policy is not None}
+        people = {name: policy for name, policy in own.items() if policy is not None}
         household = await self.by_id(self.household) if self.household is not None else None
         rotations = {name: await self._rotation(one) for name, one in self.rotations.items()}
         self.policies = PolicyBook(
             household=household, people=people, rotations=rotations, zone=self.zone, zones=await self.store.zones()
         )
-        self.known = frozenset(texts)
+        self.known = frozenset(own)
 
     async def change(
         self,
@@ -534,10 +425,6 @@ class NoticeBook:
     def wanted(self, person: str, more: Wanted | None = None) -> Wanted:
         looked_back = max(_REMEMBERED_US, self.policies.rules(person).duplicate_us + _MARGIN_US)
         return replace(more or Wanted(), since_us=self.clock.now_us() - looked_back)
-
-    def _reading(self, name: str, text: str | None) -> tuple[str | None, Policy | None]:
-        before = self._read.get(name)
-        return before if before is not None and before[0] == text else (text, read_policy(text))
 
     async def by_id(self, policy: Policy) -> Policy:
         """Escalations name people as one calls them; here they are known by their ids."""

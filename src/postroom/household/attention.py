@@ -19,7 +19,6 @@ from postroom.attention.model import Policy
 from postroom.attention.reading import NoticeReading
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.rules.times import Rotation, parse_rotation
-from postroom.attention.state import NoticeSend, decoded
 from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.butlers.daemon import Butler
 from postroom.conversations.history import StoredTalk
@@ -187,7 +186,7 @@ class NoticeReasons:
         row = await self.reading.book.store.send_of_delivery(reason.id)
         if row is None:
             return reason
-        views = [await self.reading.notice(name) for name in decoded(NoticeSend, row.send).notices]
+        views = [await self.reading.notice(name) for name in row.send.notices]
         held = [why for view in views if view is not None and (why := why_held(view, self.clock.now_us()))]
         return replace(reason, why=" ".join([reason.why, *held]))
 

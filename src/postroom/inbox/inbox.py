@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from prometheus_client import CollectorRegistry, Counter
 
-from postroom.attention.model import Loaded, NoticeChanges
-from postroom.attention.state import PolicyChanged
+from postroom.attention.state import Loaded, NoticeChanges, PolicyChanged
 from postroom.attention.turn import NoticeBook, Turn
 from postroom.delivery.plane import Plane
 from postroom.inbox.copies import ConfirmationPost, ending_of, outgoing

@@ -9,7 +9,8 @@ from datetime import time
 from enum import StrEnum
 from typing import Final, NewType
 
-from postroom.attention.model import PersonRow, Policy
+from postroom.attention.model import Policy
+from postroom.attention.state import PersonRow
 from postroom.message.delivery import Priority
 from postroom.message.outgoing import INBOX_AGENT
 from postroom.message.wire import MAX_MESSAGE_CHARACTERS

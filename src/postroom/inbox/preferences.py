@@ -6,12 +6,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
-from postroom.attention.model import Loaded, Policy, QuietWindow
+from postroom.attention.model import Policy, QuietWindow
 from postroom.attention.rules.policy import PolicyBook, merged
 from postroom.attention.rules.reasons import Scene, away, silenced
 from postroom.attention.rules.times import next_slot
-from postroom.attention.state import AttentionState, Standing
-from postroom.attention.turn import read_policy, state_of
+from postroom.attention.state import Loaded, Standing
 from postroom.inbox.model import MUTED, Defer, Drop, Notification, Preferences, Send, Terms, Verdict
 from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.ids import seconds
@@ -74,7 +73,7 @@ _PASSING: Final = Urgency.TIME_SENSITIVE  # what `high` is among urgencies
 def own_policy(preferences: Preferences) -> Policy | None:
     """The person's own; times that stand in the preferences alone count as one."""
     row = preferences.attention
-    own = read_policy(row.policy) if row is not None else None
+    own = row.policy if row is not None else None
     if own is None and preferences.quiet_hours_start is not None:
         return _with_windows(replace(_EMPTY, zone=preferences.quiet_hours_timezone or None), preferences, None)
     return own
@@ -198,10 +197,7 @@ def _scene(notification: Notification, preferences: Preferences, terms: Terms) -
     people = {notice.person: own} if own is not None else {}
     zone = zone_of(preferences, terms.household, terms.zone)
     book = PolicyBook(household=terms.household, people=people, zone=zone)
-    state = AttentionState(person=notice.person)
-    if row is not None:
-        state = state_of(notice.person, Loaded(person=row))
-    return Scene.of(state, book, Standing(notice=notice))
+    return Scene.of(Loaded(person=row).state(notice.person), book, Standing(notice=notice))
 
 
 def _notice(one: Notification) -> AcceptedNotice:

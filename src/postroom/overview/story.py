@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from sqlalchemy import Column, Connection, RowMapping, func, or_, select, text
+from sqlalchemy import Column, Connection, func, or_, select, text
 
 from postroom.approvals.model import ApprovalEventType
 from postroom.approvals.store.tables import approval_events, pending_actions
 from postroom.attention.model import NoticeState
-from postroom.attention.store import notice_sends, notices
+from postroom.attention.state import NoticeRow, NoticeSend
+from postroom.attention.store import notice_sends, notices, notices_of
 from postroom.delivery.reading.record import (
     KeptRefusal,
     TracedDelivery,
@@ -28,11 +28,11 @@ from postroom.delivery.store.limits import circuit_of
 from postroom.delivery.store.tables import circuit_states, delivery_refusals, delivery_requests
 from postroom.inbox.store.notes import notification_of, wishes_of
 from postroom.inbox.store.waiting import deferred_emails, notifications
-from postroom.kernel.database.rows import read
+from postroom.kernel.database.rows import of_json, read
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import nearest
 from postroom.kernel.values.ids import record
-from postroom.message.delivery import Intent, Priority
+from postroom.message.delivery import Priority
 from postroom.message.outgoing import AnswerStatus, answer_to
 from postroom.overview.why import ApprovalStanding, Around, why, why_refused
 from postroom.overview.why_held import EmailCopy, KeptNote
@@ -159,26 +159,17 @@ def _hops(
     connection: Connection, request_id: str, deliveries: Sequence[TracedDelivery], refusals: Iterable[KeptRefusal]
 ) -> list[Hop]:
     """Oldest first. What became a notice was handed in then, however often and whenever it left."""
-    waited = {row["id"]: row for row in _notices_of(connection, request_id) if _asked(row).get("handed_by")}
+    waited = {one.id: one for one in notices_of(connection, request_id) if one.message.handed_by}
     left, carried = dict[str, WholeDelivery](), set[str]()
     by_id = {one.delivery.delivery_id: one.delivery for one in deliveries if one.delivery.handed_by}
     for delivery_id, send in connection.execute(_SENDS.where(notice_sends.c.delivery_id.in_(by_id))):
-        for notice in waited.keys() & set(json.loads(send)["notices"]):
+        for notice in waited.keys() & set(of_json(NoticeSend, send).notices):
             carried.add(delivery_id)
             left.setdefault(notice, by_id[delivery_id])
-    found = [_waited(row, left.get(name)) for name, row in waited.items()]
+    found = [_waited(one, left.get(name)) for name, one in waited.items()]
     found += [_sent(one) for name, one in by_id.items() if name not in carried]
     found += [_refused(one, one.handed_by) for one in refusals if one.handed_by]
     return sorted(found, key=lambda one: one.created_at_us)
-
-
-def _notices_of(connection: Connection, request_id: str) -> Iterable[RowMapping]:
-    return connection.execute(select(notices).where(notices.c.request_id == request_id)).mappings()
-
-
-def _asked(notice: RowMapping) -> dict[str, Any]:
-    asked: dict[str, Any] = json.loads(notice["outgoing"] or "{}")
-    return asked
 
 
 def _sent(one: WholeDelivery) -> Hop:
@@ -196,18 +187,18 @@ def _sent(one: WholeDelivery) -> Hop:
     )
 
 
-def _waited(row: RowMapping, delivery: WholeDelivery | None) -> Hop:
+def _waited(row: NoticeRow, delivery: WholeDelivery | None) -> Hop:
+    notice, asked = row.standing.notice, row.message
     if delivery is not None:
-        return replace(_sent(delivery), created_at_us=row["created_at"])
-    asked = _asked(row)
+        return replace(_sent(delivery), created_at_us=notice.created_us)
     return Hop(
-        request_id=row["request_id"],
-        source_butler=row["agent"],
-        part=asked["handed_by"],
-        channel=asked["channel"],
-        intent=asked.get("intent", str(Intent.SEND)),
-        status=AnswerStatus.MUTED if row["state"] == NoticeState.MUTED else AnswerStatus.DEFERRED,
-        created_at_us=row["created_at"],
+        request_id=row.request_id,
+        source_butler=notice.agent,
+        part=asked.handed_by or "",
+        channel=asked.channel,
+        intent=str(asked.intent),
+        status=AnswerStatus.MUTED if row.standing.state is NoticeState.MUTED else AnswerStatus.DEFERRED,
+        created_at_us=notice.created_us,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from postroom.attention.model import CELLS, ON_ITS_WAY, OPEN, UNSENT, Decision, DecisionKind, NoticeState, SendRow
+from postroom.attention.model import CELLS, ON_ITS_WAY, OPEN, UNSENT, Decision, DecisionKind, NoticeState
 from postroom.attention.rules.digest import Digest, Member, frozen, shared_out
 from postroom.attention.rules.fold import fold, next_due, superfluous
 from postroom.attention.rules.policy import PolicyBook
@@ -33,11 +33,10 @@ from postroom.attention.state import (
     NoticeSend,
     SendKind,
     SendOutcome,
+    SendRow,
     Standing,
-    decoded,
 )
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.outgoing import Outgoing
 from postroom.message.wishes import Because, HoldReason, Urgency, derived_id, rank
 
 _K = DecisionKind
@@ -332,7 +331,7 @@ def revised(state: AttentionState, decision: Decision, rows: Mapping[str, SendRo
     row = rows.get(send.key)
     if row is None or row.delivery_id is None or (send.person, send.channel) != (decision.person, decision.channel):
         return None
-    return decoded(Outgoing, row.outgoing).revises or DeliveryId(row.delivery_id)
+    return row.message.revises or DeliveryId(row.delivery_id)
 
 
 def _earlier(state: AttentionState, decision: Decision) -> Standing | None:

@@ -23,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from postroom.attention.model import Loaded, NoticeChanges, Wanted
+from postroom.attention.state import Loaded, NoticeChanges, Wanted
 from postroom.attention.store import load, lock_person, write
 from postroom.inbox.model import (
     LINK_LIFE_SECONDS,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import time
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -267,8 +266,6 @@ def preference_values(preferences: Preferences) -> dict[str, Any]:
     return values(
         preferences,
         without=("attention", "all_windows", "zone"),
-        quiet_hours_start=_text(preferences.quiet_hours_start),
-        quiet_hours_end=_text(preferences.quiet_hours_end),
     )
 
 
@@ -279,8 +276,6 @@ def read_preferences(connection: Connection, user_id: str) -> Preferences | None
     return read(
         Preferences,
         row,
-        quiet_hours_start=_time(row["quiet_hours_start"]),
-        quiet_hours_end=_time(row["quiet_hours_end"]),
         attention=None,
         all_windows=None,
         zone=None,
@@ -299,14 +294,6 @@ def wishes_of(connection: Connection, user_id: str) -> Preferences:
     if user_id != OPERATOR.name or wishes.email is not None:
         return wishes
     return replace(wishes, email=connection.execute(_OWNERS_MAILBOX).scalar())
-
-
-def _text(moment: time | None) -> str | None:
-    return None if moment is None else moment.isoformat("seconds")
-
-
-def _time(text: str | None) -> time | None:
-    return None if text is None else time.fromisoformat(text)
 
 
 # An inbox shelf by shelf, with what was dismissed: for the person who may still want it back.

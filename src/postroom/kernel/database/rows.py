@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import fields, is_dataclass
+from datetime import time
 from enum import Enum
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
@@ -53,25 +54,36 @@ def values(record: Any, without: Collection[str] = (), **otherwise: Any) -> dict
 
 
 def _written(value: Any, *, is_json: bool) -> Any:
-    if is_json and value is not None:
-        return to_json(value)
-    return value.value if isinstance(value, Enum) else value
+    if is_json:
+        return None if value is None else to_json(value)
+    return _plain(value)
 
 
 def to_json(value: Any) -> str:
-    """A record, an object, or several of anything; what has no order is sorted, so that the same reads the same."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return strict_json(asdict(value), default=sorted)
-    plain = dict(value) if isinstance(value, Mapping) else [_plain(one) for one in _in_order(value)]
-    return strict_json(plain)
-
-
-def _in_order(value: Any) -> Any:
-    return sorted(value) if isinstance(value, frozenset) else value
+    """Of a record what is not its default, so a field that comes later reads old rows; what has no order is sorted."""
+    return strict_json(_plain(value))
 
 
 def _plain(value: Any) -> Any:
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+    if value is None or type(value) in (str, int, bool, float):
+        return value
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, time):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        pairs = [(_plain(name), _plain(one)) for name, one in value.items()]
+        return dict(pairs) if all(isinstance(name, str) for name, _ in pairs) else pairs
+    if isinstance(value, tuple | list | frozenset):
+        return [_plain(one) for one in (sorted(value) if isinstance(value, frozenset) else value)]
+    if is_dataclass(value) and not isinstance(value, type):
+        every = ((one, getattr(value, one.name)) for one in fields(value))
+        return {
+            one.name: _plain(given)
+            for one, given in every
+            if type(given) is not type(one.default) or given != one.default
+        }
+    return value
 
 
 def of_json(kind: type[Record], text: str) -> Record:
@@ -103,13 +115,24 @@ def _column(field: str, hint: Any) -> _Column:
 def _making(hint: Any) -> Callable[[Any], Any] | None:
     """How a value of that type is made of what JSON says; None where it is that already."""
     kind = _without_none(hint)
-    if isinstance(kind, type) and is_dataclass(kind):
-        parts = {name: make for name, one in get_type_hints(kind).items() if (make := _making(one)) is not None}
-        return lambda stored: kind(**{name: _made(parts.get(name), one) for name, one in stored.items()})
-    if (many := get_origin(kind)) in (tuple, frozenset):
-        each = _making(get_args(kind)[0])
+    if isinstance(kind, type):
+        if is_dataclass(kind):
+            parts = {name: make for name, one in get_type_hints(kind).items() if (make := _making(one)) is not None}
+            return lambda stored: kind(**{name: _made(parts.get(name), one) for name, one in stored.items()})
+        if issubclass(kind, time):
+            return kind.fromisoformat
+        return kind if issubclass(kind, Enum) else None
+    many, inner = get_origin(kind), get_args(kind)
+    if many is frozenset or (many is tuple and inner[-1] is Ellipsis):
+        each = _making(inner[0])
         return lambda stored: many(_made(each, one) for one in stored)
-    return kind if isinstance(kind, type) and issubclass(kind, Enum) else None
+    if many is tuple:
+        makes = [_making(one) for one in inner]
+        return lambda stored: tuple(_made(make, one) for make, one in zip(makes, stored, strict=True))
+    if many is Mapping and inner[0] is not str:
+        name, value = map(_making, inner)
+        return lambda stored: {_made(name, key): _made(value, one) for key, one in stored or ()}
+    return None
 
 
 def _made(make: Callable[[Any], Any] | None, stored: Any) -> Any:
