@@ -6,7 +6,6 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,8 @@ from tests.contract.pieces import Piecemeal
 from tests.telephone import CHATGPT, OWNER, settings_for, telephone
 
 from postroom.connectors.household import CallerClient, HouseholdClient
+from postroom.intents.acts import SubmitIntent
+from postroom.kernel.acts.reading import made
 from postroom.kernel.values.errors import Code, Refused
 from postroom.people.model import InputMode
 
@@ -60,6 +61,9 @@ async def bad_gateway(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     writer.close()
 
 
+ASK = made(SubmitIntent, intent_type="intent.ask.v1", to_agent="agent://user/ann", payload={})
+
+
 @asynccontextmanager
 async def household(behaviour: Behaviour) -> AsyncIterator[CallerClient]:
     server = await asyncio.start_server(behaviour, "127.0.0.1", 0)
@@ -72,10 +76,11 @@ async def household(behaviour: Behaviour) -> AsyncIterator[CallerClient]:
 
 
 async def test_an_answer_that_arrives_in_pieces_is_read_whole() -> None:
-    taken = {"intent_id": "i", "status": "accepted", "lifecycle_status": "SUBMITTED", "created_at": "now"}
-    async with Piecemeal({"ok": True, **taken, "words": "word " * 50}) as server:
+    taken = {"intent_id": "i", "status": "SUBMITTED", "lifecycle_status": "SUBMITTED", "legacy_status": "accepted"}
+    async with Piecemeal({"ok": True, **taken, "created_at": "now", "words": "word " * 50}) as server:
         client = HouseholdClient(server.url)
-        assert asdict(await client.under(CHATGPT, "token").submit({"payload": {}})) == taken
+        told = await client.under(CHATGPT, "token").submit(ASK)
+        assert told.model_dump() == {"ok": True, **taken, "created_at": "now"}
         await client.close()
 
 
@@ -83,7 +88,7 @@ async def test_an_answer_that_arrives_in_pieces_is_read_whole() -> None:
 async def test_a_message_that_may_have_been_taken_is_not_said_to_be_unsent(behaviour: Behaviour) -> None:
     async with household(behaviour) as caller:
         with pytest.raises(Refused) as refused:
-            await caller.submit({"payload": {}})
+            await caller.submit(ASK)
 
     assert refused.value.code is Code.UPSTREAM_UNAVAILABLE
     assert "nothing was sent" not in refused.value.message
@@ -103,7 +108,7 @@ async def test_looking_for_somebody_sends_nothing_however_it_ends(behaviour: Beh
 async def test_a_household_that_is_not_there_was_told_nothing(free_port: int) -> None:
     client = HouseholdClient(f"http://127.0.0.1:{free_port}")
     with pytest.raises(Refused) as refused:
-        await client.under(CHATGPT, "token").submit({"payload": {}})
+        await client.under(CHATGPT, "token").submit(ASK)
     await client.close()
 
     assert "nothing was sent" in refused.value.message

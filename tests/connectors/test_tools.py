@@ -12,12 +12,13 @@ from tests.clock import FakeClock
 from tests.intents.office import Butlers, Post
 from tests.telephone import settings_for
 
-from postroom.connectors.tools import add_tools
+from postroom.connectors.tools import ACTS
 from postroom.household.intents import Correspondence, World, build_correspondence
 from postroom.household.peers import MemoryPeer
 from postroom.household.people import owner_seed
 from postroom.household.questions import build_asking
 from postroom.household.store import open_store
+from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
 from postroom.kernel.values.errors import ValidationError
@@ -67,9 +68,8 @@ async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistan
         for name, chat in (("Maria Rossi", "2002"), ("Bob", "2001")):
             new = new_contact(name=name, telegram_chat_id=chat)
             await store.people.create(HOUSEHOLD_OWNER, new, source="api", now_us=clock.now_us())
-        policy = ToolPolicy({}, tokens)
-        server = GuardedServer("assistants", policy)
-        policy.rules.update(add_tools(server, built.assistant))
+        server = GuardedServer("assistants", ToolPolicy({}, tokens))
+        add_tools(server, ACTS, built.assistant)
         yield Assistants(server, tokens, built, post)
 
 

@@ -9,7 +9,15 @@ from tests.intents.office import MINT, Office, build_office, overloaded
 
 from postroom.butlers.model import Session, SessionEvent, SessionOutcome, SessionStatus
 from postroom.butlers.store import StoredSessions
-from postroom.intents.model import AddedMessage, IntentEventType, IntentStatus, MoveContext, WaitingReason, unchanged
+from postroom.intents.model import (
+    AddedMessage,
+    IntentEventType,
+    IntentStatus,
+    MoveContext,
+    Reminders,
+    WaitingReason,
+    unchanged,
+)
 from postroom.intents.runner import MAX_TRIES, followed, worked
 from postroom.intents.store import RoutedSession, intents
 from postroom.kernel.values.errors import (
@@ -106,7 +114,7 @@ async def test_reminders_escalation_and_giving_up_come_at_their_times_over_resta
 
 async def test_a_plan_stops_when_the_answer_is_there(office: Office) -> None:
     bob = await office.person("Bob", telegram="2001")
-    intent = await office.ask(bob.agent_address, reminders={"remind_after_seconds": 10, "max_reminders": 3})
+    intent = await office.ask(bob.agent_address, reminders=Reminders(remind_after_seconds=10, max_reminders=3))
     await office.work()
     reply = {"intent_type": "intent.reply.v1", "correlation_id": intent.correlation_id, "sender": bob.agent_address}
     await office.ask("agent://household/owner", "Yes", **reply)

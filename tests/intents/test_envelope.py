@@ -16,7 +16,7 @@ from postroom.intents.envelope import (
     patient_steps,
     schema,
 )
-from postroom.intents.model import ASK, MAX_STEPS, REPLY, StepKind
+from postroom.intents.model import ASK, MAX_STEPS, REPLY, Reminders, StepKind
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.fields import unsendable
 from postroom.kernel.values.ids import SECOND_US, is_uuid, parse_text
@@ -334,12 +334,7 @@ def test_a_plan_is_in_order_bounded_and_ends(macro_id: str, given_params: dict[s
 
 
 def test_reminders_need_no_macro() -> None:
-    reminders = {
-        "remind_after_seconds": 10,
-        "remind_interval_seconds": 5,
-        "max_reminders": 2,
-        "escalate_to": MACROS_OTHER,
-    }
+    reminders = Reminders(remind_after_seconds=10, remind_interval_seconds=5, max_reminders=2, escalate_to=MACROS_OTHER)
 
     steps = patient_steps(to_agent=TO, now_us=0, deadline_at_us=18 * SECOND_US, reminders=reminders)
 

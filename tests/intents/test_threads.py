@@ -21,6 +21,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.support.intent_hosts import ANN, BOB, CLEO, MINUTE, NOW, Held, Host, Reader
 from tests.support.query_plans import query_plans
 
+from postroom.intents.bodies import InboxAnswer, ThreadAnswer
 from postroom.intents.directory import Acting
 from postroom.intents.model import (
     MAX_STEPS,
@@ -339,12 +340,12 @@ async def test_an_inbox_shows_both_directions_by_folder(office: Office) -> None:
     page = await office.threads.page(USER_ANN, None, None, 10)
     ended = await office.threads.page(USER_ANN, "done", None, 10)
 
-    assert [(one.thread_id, one.direction) for one in page.threads] == [
+    assert [(one.thread_id, one.direction) for one in InboxAnswer.of(page, USER_ANN).threads] == [
         (done.id, "received"),
         (sent.id, "sent"),
         (received.id, "received"),
     ]
-    assert [(one.thread_id, one.answer) for one in ended.threads] == [(done.id, "Yes")]
+    assert [(one.thread_id, one.answer) for one in InboxAnswer.of(ended, USER_ANN).threads] == [(done.id, "Yes")]
 
 
 async def test_an_inbox_is_read_page_by_page(office: Office) -> None:
@@ -353,7 +354,7 @@ async def test_an_inbox_is_read_page_by_page(office: Office) -> None:
     first = await office.threads.page(USER_ANN, "pending", None, 3)
     rest = await office.threads.page(USER_ANN, "pending", first.next_cursor, 3)
 
-    assert [one.thread_id for one in (*first.threads, *rest.threads)] == [one.id for one in reversed(made)]
+    assert [one.id for one in (*first.threads, *rest.threads)] == [one.id for one in reversed(made)]
     assert rest.next_cursor is None
 
 
@@ -362,7 +363,7 @@ async def test_an_answer_ends_the_thread_and_stands_in_it(office: Office) -> Non
 
     await office.threads.reply(AS_ANN, intent.id, "Ten minutes")
 
-    thread = await office.threads.thread(AS_ANN, intent.id)
+    thread = ThreadAnswer.of(await office.threads.thread(AS_ANN, intent.id), USER_ANN).thread
     assert (thread.status, thread.lifecycle_status, thread.answer) == ("done", "COMPLETED", "Ten minutes")
     assert [(one.author, one.message) for one in thread.messages] == [(USER_ANN, "Ten minutes")]
     assert [one.event_type for one in thread.timeline] == [
@@ -419,7 +420,7 @@ async def test_a_reply_after_the_end_is_kept_and_changes_nothing_else(office: Of
     thread = await office.threads.thread(AS_ANN, intent.id)
     assert (after.status, after.result) == (ended.status, ended.result)
     assert [one.message for one in thread.messages] == ["No", "approve"]
-    assert (thread.timeline[-1].event_type, thread.timeline[-1].actor) == ("intent.message", acting.agent)
+    assert (thread.events[-1].event_type, thread.events[-1].actor) == ("intent.message", acting.agent)
 
 
 async def test_only_a_person_decides_an_approval(office: Office) -> None:

@@ -13,7 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from pydantic import BaseModel, Field
 
-from postroom.connectors.household import Adapter, HouseholdAt, HouseholdClient
+from postroom.connectors.household import AdaptAnswer, Adapter, HouseholdAt, HouseholdClient
 from postroom.connectors.profile import Face
 from postroom.intents.envelope import AssistantCall, complaints_of, refuse, validator
 from postroom.kernel.guard.answered_once import declare_key
@@ -26,7 +26,6 @@ from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.fields import unsendable, web_address
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HEADER, PRINCIPAL, Agency, Principal, Role, agreed_key, refuse_key
-from postroom.people.routes import CandidateBody
 from postroom.settings import Settings
 from postroom.settings.load import from_process
 
@@ -48,47 +47,6 @@ class AdapterParts:
     failing: Failing = tuple
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
-
-
-# Bodies it answers with.
-
-MatchName = Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"]
-
-
-class ResolutionBody(BaseModel):
-    resolved: bool
-    matched_alias: str | None
-    match_type: MatchName | None
-    agent_address: str | None
-    score: float | None
-    query_normalized: str
-    why: str
-    candidates: list[CandidateBody]
-    resolution_token: str | None = Field(description="Give it back with confirm_send once the person has agreed.")
-    expires_at: str | None
-
-
-class DeliveryBody(BaseModel):
-    submitted: bool
-    via: Literal["gateway"]
-    intent_id: str
-    status: Literal["accepted", "running", "done", "failed"]
-    lifecycle_status: str
-    created_at: str
-
-
-class ConfirmationBody(BaseModel):
-    remembered: bool
-    why: str | None = Field(description="Why the name will not be known the next time.")
-
-
-class AdaptAnswer(BaseModel):
-    ok: bool
-    decision_mode: Literal["sent", "resolved", "needs_confirmation", "needs_disambiguation", "contact_not_found"]
-    resolution: ResolutionBody
-    envelope: dict[str, Any] | None
-    delivery: DeliveryBody | None
-    confirmation: ConfirmationBody | None = Field(description="Of a name that was sent to with confirm_send.")
 
 
 class Health(BaseModel):
@@ -134,22 +92,20 @@ def _router(face: Face, parts: AdapterParts) -> APIRouter:
         summary="Tell or ask somebody something",
         description="Sends only when the recipient is certain. Otherwise shows candidates: let the person choose, then "
         "call again with confirm_send and the resolution_token of the choice.",
-        response_model=AdaptAnswer,
         responses=_REFUSALS,
         openapi_extra=_extra(face.schema(), consequential=True),
     )
-    async def adapt(request: Request) -> dict[str, Any]:
+    async def adapt(request: Request) -> AdaptAnswer:
         return await _answer(face, parts, request, whole, resolve_only=False)
 
     @router.post(
         "/v1/resolve",
         operation_id="resolveRecipient",
         summary="Find out whom a name means; sends nothing",
-        response_model=AdaptAnswer,
         responses=_REFUSALS,
         openapi_extra=_extra(face.schema(resolving=True), consequential=False),
     )
-    async def resolve(request: Request) -> dict[str, Any]:
+    async def resolve(request: Request) -> AdaptAnswer:
         refuse_key(request.headers.getlist(HEADER))
         return await _answer(face, parts, request, resolving, resolve_only=True)
 
@@ -167,7 +123,7 @@ def _checker(schema: Mapping[str, Any]) -> Callable[[], Any]:
 
 async def _answer(
     face: Face, parts: AdapterParts, request: Request, checker: Callable[[], Any], *, resolve_only: bool
-) -> dict[str, Any]:
+) -> AdaptAnswer:
     principal = _principal(face, request)
     body = await _body(request, checker())
     sender = parts.agency.sender(principal, body[face.wire("from_agent")], face.wire("from_agent"))

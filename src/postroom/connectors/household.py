@@ -3,20 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self
 
 import aiohttp
+from pydantic import Field
+from pydantic import ValidationError as Invalid
 
+from postroom.intents.acts import SubmitIntent
+from postroom.intents.bodies import SubmitAnswer
+from postroom.intents.desk import IntentDesk
 from postroom.intents.envelope import AssistantCall, build_envelope
-from postroom.intents.model import IntentReceipt
-from postroom.intents.routes import GatewayParts, submit
+from postroom.intents.model import ReceiptWord
+from postroom.kernel.acts.calling import request_of
+from postroom.kernel.acts.declaration import Shape
+from postroom.kernel.acts.reading import made
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import HEADER, Principal, checked_address
 from postroom.people.model import ConfirmSource, DecisionMode, InputMode, MatchType, Resolution, read_resolution
 from postroom.people.names.resolve import Confirmation, Confirmer, Resolver, explicit
+from postroom.people.routes import CandidateBody
+
+# What an adapter answers.
+
+
+class ResolutionBody(Shape):
+    resolved: bool
+    matched_alias: str | None
+    match_type: MatchType | None
+    agent_address: str | None
+    score: float | None
+    query_normalized: str
+    why: str
+    candidates: list[CandidateBody]
+    resolution_token: str | None = Field(description="Give it back with confirm_send once the person has agreed.")
+    expires_at: str | None
+
+
+class DeliveryBody(Shape):
+    submitted: bool = True
+    via: Literal["gateway"] = "gateway"
+    intent_id: str
+    status: ReceiptWord
+    lifecycle_status: str
+    created_at: str
+
+
+class ConfirmationBody(Shape):
+    remembered: bool
+    why: str | None = Field(description="Why the name will not be known the next time.")
+
+
+class RecipientAnswer(Shape):
+    ok: bool = True
+    decision_mode: DecisionMode
+    resolution: ResolutionBody
+
+    @classmethod
+    def of(cls, mode: DecisionMode, resolution: Resolution, **more: Any) -> Self:
+        return cls(decision_mode=mode, resolution=ResolutionBody(**resolution.document()), **more)
+
+
+class DecisionModeAnswer(RecipientAnswer):
+    delivery: DeliveryBody | None = None
+    confirmation: ConfirmationBody | None = Field(None, description="Of a name that was sent to with confirm_send.")
+
+
+class AdaptAnswer(DecisionModeAnswer):
+    envelope: dict[str, Any] | None = None
+
 
 # Find the recipient, decide, send.
 
@@ -28,11 +85,11 @@ class Adapter:
     mint: Callable[[int], str]
     as_at_first: bool = False  # shows what the receipt says, so that the same call again gets the same answer
 
-    async def adapt(self, call: AssistantCall) -> dict[str, Any]:
+    async def adapt(self, call: AssistantCall) -> AdaptAnswer:
         resolution = await self._recipient(call)
         chosen = resolution.chosen
         if chosen is None or call.resolve_only:
-            return _answer(resolution.decision_mode, resolution)
+            return AdaptAnswer.of(resolution.decision_mode, resolution)
         now = self.clock.now_us()
         correlation_id = self.mint(now)
 
@@ -41,11 +98,21 @@ class Adapter:
             return build_envelope(call, to, intent_id=intent_id, correlation_id=correlation_id, created_at=created_at)
 
         envelope = envelope_of(self.mint(now), to_text(now))
-        receipt = await self.household.submit(envelope)
+        receipt = await self.household.submit(made(SubmitIntent, **envelope))
         if self.as_at_first:
             envelope = envelope_of(receipt.intent_id, receipt.created_at)
-        kept = await self._remember(call, resolution)
-        return _answer(DecisionMode.SENT, resolution, envelope, receipt, kept)
+        return AdaptAnswer.of(
+            DecisionMode.SENT,
+            resolution,
+            envelope=envelope,
+            delivery=DeliveryBody(
+                intent_id=receipt.intent_id,
+                status=receipt.legacy_status,
+                lifecycle_status=str(receipt.lifecycle_status),
+                created_at=receipt.created_at,
+            ),
+            confirmation=await self._remember(call, resolution),
+        )
 
     async def _recipient(self, call: AssistantCall) -> Resolution:
         token = call.resolution_token if call.confirm_send and not call.resolve_only else None
@@ -76,37 +143,20 @@ class Adapter:
                 return explicit(address)
         return await self.household.resolve(call.from_agent, name, call.input_mode)
 
-    async def _remember(self, call: AssistantCall, resolution: Resolution) -> dict[str, Any] | None:
+    async def _remember(self, call: AssistantCall, resolution: Resolution) -> ConfirmationBody | None:
         """A confirmed send to somebody certain is remembered; where it cannot be, the message has gone all the same."""
         chosen = resolution.chosen
         if not call.confirm_send or call.recipient_name is None or chosen is None:
             return None
         if resolution.match_type is MatchType.MEMORY:
-            return {"remembered": True, "why": None}
+            return ConfirmationBody(remembered=True, why=None)
         try:
             await self.household.confirm(
                 call.from_agent, call.recipient_name, resolution_token=None, agent_address=chosen.agent_address
             )
         except Refused as error:
-            return {"remembered": False, "why": error.message}
-        return {"remembered": True, "why": None}
-
-
-def _answer(
-    mode: DecisionMode,
-    resolution: Resolution,
-    envelope: Mapping[str, Any] | None = None,
-    receipt: IntentReceipt | None = None,
-    confirmation: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    return {
-        "ok": True,
-        "decision_mode": str(mode),
-        "resolution": resolution.document(),
-        "envelope": dict(envelope) if envelope is not None else None,
-        "delivery": {"submitted": True, "via": "gateway", **asdict(receipt)} if receipt is not None else None,
-        "confirmation": confirmation,
-    }
+            return ConfirmationBody(remembered=False, why=error.message)
+        return ConfirmationBody(remembered=True, why=None)
 
 
 # In this process, as one principal.
@@ -114,7 +164,7 @@ def _answer(
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    gateway: GatewayParts
+    gateway: IntentDesk
     resolver: Resolver
     confirmer: Confirmer
     principal: Principal
@@ -135,16 +185,16 @@ class Direct:
         )
         await self.confirmer.confirm(asked, by_person=self.principal.is_person)
 
-    async def submit(self, envelope: Mapping[str, Any]) -> IntentReceipt:
-        intent = await submit(self.gateway, self.principal, envelope)
-        return IntentReceipt.of(intent, as_at_first=self.as_at_first)
+    async def submit(self, asked: SubmitIntent) -> SubmitAnswer:
+        intent = await self.gateway.submit(self.principal, asked, asked.idempotency_key)
+        return SubmitAnswer.of(intent, as_at_first=self.as_at_first)
 
 
 @dataclass(frozen=True, slots=True)
 class DirectHousehold:
     """The household of an adapter that runs in its process: the same steps, and no call to our own port."""
 
-    gateway: GatewayParts
+    gateway: IntentDesk
     resolver: Resolver
     confirmer: Confirmer
 
@@ -212,10 +262,13 @@ class CallerClient:
         }
         await self._post("/contacts/confirm", {name: value for name, value in body.items() if value is not None})
 
-    async def submit(self, envelope: Mapping[str, Any]) -> IntentReceipt:
-        answer = await self._post("/v1/intents", envelope, if_lost=_MAYBE_SENT, more_headers=self._key)
-        told = {name: answer[name] for name in ("intent_id", "lifecycle_status", "created_at")}
-        return IntentReceipt(**told, status=answer.get("legacy_status", answer["status"]))
+    async def submit(self, asked: SubmitIntent) -> SubmitAnswer:
+        _, path, body = request_of(asked)
+        answer = await self._post(path, body or {}, if_lost=_MAYBE_SENT, more_headers=self._key)
+        try:
+            return SubmitAnswer.model_validate(answer)
+        except Invalid:
+            raise Refused(Code.UPSTREAM_UNAVAILABLE, _MAYBE_SENT) from None
 
     async def _post(
         self,

@@ -3,96 +3,144 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    Literal,
-    NotRequired,  # pydantic reads no other before Python 3.12
-    cast,
-)
+from typing import Annotated, Any, ClassVar, Final
 
-from mcp.server.mcpserver import Context, MCPServer
-from mcp_types import ToolAnnotations
 from pydantic import Field
-from typing_extensions import TypedDict
 
-from postroom.connectors.household import Adapter, Direct
-from postroom.intents.envelope import AssistantCall, refuse
-from postroom.intents.model import RECEIPT, AgentIntent
-from postroom.intents.routes import GatewayParts
-from postroom.kernel.guard.http import Verifier
-from postroom.kernel.guard.tools import Rule, caller
-from postroom.kernel.serving.json_door import answered
-from postroom.kernel.values.errors import Code, FieldError, Refused, failure_document
-from postroom.kernel.values.fields import unsendable
-from postroom.kernel.values.ids import is_uuid, to_text
-from postroom.kernel.values.principal import Principal, Role
+from postroom.connectors.household import Adapter, DecisionModeAnswer, Direct, RecipientAnswer
+from postroom.intents.acts import Reply
+from postroom.intents.bodies import At, InboxAnswer
+from postroom.intents.desk import IntentDesk
+from postroom.intents.directory import Acting
+from postroom.intents.envelope import AssistantCall
+from postroom.intents.model import Folder, IntentStatus, ReceiptWord, WaitingReason
+from postroom.kernel.acts.declaration import PEOPLE, READS, Act, Answer, Call, Hints, Kind, Shape, Tool, act, said
+from postroom.kernel.values.errors import Code, FieldError, Refused
+from postroom.kernel.values.ids import is_uuid
 from postroom.people.model import InputMode
 from postroom.people.names.resolve import Confirmation, Confirmer, Resolver
 
-# What the tools answer.
+_ASSISTANTS: Final = PEOPLE | {Kind.CONNECTOR}
+"""People and the assistants that act for them."""
+
+Named = Annotated[str, Field(min_length=1, max_length=255)]
+_Id = Annotated[str, Field(max_length=64)]
+_Token = Annotated[str, Field(min_length=8, max_length=128)]
+_NAME: Final = "As the person said it, in any language."
+_INPUT_MODE: Final = "`voice` when the person spoke."
 
 
-class Problem(TypedDict):
-    code: str
-    message: str
-    category: str
-    retryable: bool
-    fields: list[dict[str, str]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantParts:
+    gateway: IntentDesk
+    resolver: Resolver
+    confirmer: Confirmer
 
 
-class DecisionModeAnswer(TypedDict):
+class _ForSomebody(Act[Answer]):
+    malformed: ClassVar[Code] = Code.SCHEMA_INVALID
+
+    on_behalf_of: Annotated[str, Field(max_length=255)] | None = said(
+        "Agent address you speak for; your own if left out."
+    )
+
+    def sender(self, call: Call[AssistantParts]) -> str:
+        return call.work.gateway.agency.sender(call.caller, self.on_behalf_of, "on_behalf_of")
+
+    def acting(self, call: Call[AssistantParts]) -> Acting:
+        return call.work.gateway.acting(call.caller, self.on_behalf_of, "on_behalf_of")
+
+
+# Find the person, and write to them.
+
+
+@act(by=_ASSISTANTS, tool=Tool("resolve_contact", READS))
+class FindRecipient(_ForSomebody[RecipientAnswer]):
     """
-    `decision_mode`: sent, resolved, needs_confirmation, needs_disambiguation or contact_not_found.
+    Find out whom a name means, without sending anything.
 
-    `confirmation`: whether a name that was confirmed is remembered, or why not.
+    `decision_mode` is `resolved` (certain), `needs_confirmation` (one uncertain match), `needs_disambiguation`
+    (several) or `contact_not_found`. For the two in the middle, show the candidates to the person with their `hint`
+    and let the person choose; then pass the `resolution_token` of the choice to send_message or confirm_recipient.
+    Never choose yourself.
     """
 
-    ok: bool
-    decision_mode: NotRequired[str]
-    resolution: NotRequired[dict[str, Any]]
-    delivery: NotRequired[dict[str, Any] | None]
-    confirmation: NotRequired[dict[str, Any] | None]
-    error: NotRequired[Problem]
+    name: Named = said(_NAME, ...)
+    input_mode: InputMode = said(_INPUT_MODE, InputMode.TEXT)
+
+    async def do(self, call: Call[AssistantParts]) -> RecipientAnswer:
+        found = await call.work.resolver.resolve(self.sender(call), self.name, input_mode=self.input_mode)
+        return RecipientAnswer.of(found.decision_mode, found)
 
 
-class ConfirmedAnswer(TypedDict):
-    ok: bool
-    agent_address: NotRequired[str]
-    match_type: NotRequired[str]
-    confirm_count: NotRequired[int]
-    error: NotRequired[Problem]
+class ConfirmedAnswer(Shape):
+    ok: bool = True
+    agent_address: str
+    match_type: str = "memory"
+    confirm_count: int
 
 
-class InboxListing(TypedDict):
-    ok: bool
-    threads: NotRequired[list[dict[str, Any]]]
-    next_cursor: NotRequired[str | None]
-    error: NotRequired[Problem]
+@act(by=_ASSISTANTS, tool=Tool("confirm_recipient"))
+class ConfirmRecipient(_ForSomebody[ConfirmedAnswer]):
+    """Remember whom the person meant by a name; call it only after the person has chosen among the candidates."""
+
+    name: Named = said(_NAME, ...)
+    resolution_token: _Token = said("Of the candidate the person chose.", ...)
+
+    async def do(self, call: Call[AssistantParts]) -> ConfirmedAnswer:
+        asked = Confirmation(owner_agent=self.sender(call), query=self.name, resolution_token=self.resolution_token)
+        memory = await call.work.confirmer.confirm(asked, by_person=call.caller.is_person)
+        return ConfirmedAnswer.model_validate(memory)
 
 
-class IntentState(TypedDict):
-    """`status` is accepted, running, done or failed; `result` holds the answer once there is one."""
+@act(by=_ASSISTANTS, tool=Tool("send_message", Hints(destroys=True, open_world=True)))
+class SendMessage(_ForSomebody[DecisionModeAnswer]):
+    """
+    Tell or ask somebody something. Give `recipient_name` as the person said it, or `recipient_address` when you know
+    it.
 
-    ok: bool
-    intent_id: NotRequired[str]
-    status: NotRequired[str]
-    lifecycle_status: NotRequired[str]
-    waiting_reason: NotRequired[str | None]
-    result: NotRequired[dict[str, Any] | None]
-    updated_at: NotRequired[str]
-    error: NotRequired[Problem]
+    The message goes out only when the recipient is certain (`decision_mode` = `sent`). Otherwise nothing was sent and
+    the answer shows candidates: ask the person which one is meant, then call again with `confirm_send` = true and the
+    `resolution_token` of that candidate. Pass `idempotency_key` when you may repeat the call. The answer's
+    `delivery.intent_id` is what get_intent_status asks about.
+    """
 
+    message: Annotated[str, Field(min_length=1, max_length=2000)] = said("In the person's words.", ...)
+    recipient_name: Named | None = said(_NAME)
+    recipient_address: Annotated[str, Field(max_length=255)] | None = said("Such as agent://household/owner.")
+    more_context: Annotated[str, Field(max_length=5000)] | None = said("Background.")
+    deadline_at: Annotated[str, Field(max_length=64)] | None = said("RFC 3339.")
+    confirm_send: bool = said("true only after the person has confirmed.", False)
+    resolution_token: Annotated[str, Field(max_length=128)] | None = said("Of the candidate the person chose.")
+    idempotency_key: _Token | None = said("The same key sends once.")
+    macro_id: Annotated[str, Field(max_length=255)] | None = said("A way to pursue an ask.")
+    macro_params: dict[str, Any] | None = said("What that way takes.")
+    input_mode: InputMode = said(_INPUT_MODE, InputMode.TEXT)
 
-# The tools.
+    async def do(self, call: Call[AssistantParts]) -> DecisionModeAnswer:
+        asked = AssistantCall(
+            from_agent=self.sender(call),
+            to_agent=self.recipient_address,
+            recipient_name=self.recipient_name,
+            message=self.message,
+            context=self.more_context,
+            deadline_at=self.deadline_at,
+            confirm_send=self.confirm_send,
+            resolution_token=self.resolution_token,
+            idempotency_key=self.idempotency_key,
+            workflow_macro_id=self.macro_id,
+            workflow_macro_params=self.macro_params,
+            input_mode=self.input_mode,
+            connector="mcp",
+        )
+        parts = call.work
+        direct = Direct(parts.gateway, parts.resolver, parts.confirmer, call.caller)
+        adapter = Adapter(household=direct, clock=parts.gateway.clock, mint=parts.gateway.mint)
+        try:
+            return await adapter.adapt(asked)
+        except Refused as error:
+            raise error.renamed(_argument) from None
 
-Name = Annotated[
-    str,
-    Field(min_length=1, max_length=255, description="As the person said it, in any language"),
-]
-_Behalf = Annotated[str | None, Field(max_length=255, description="Agent address you speak for; your own by default")]
-Mode = Annotated[Literal["text", "voice"], Field(description="voice when the person spoke")]
 
 _ARGUMENTS: Final = {
     "to_agent": "recipient_address",
@@ -104,197 +152,6 @@ _ARGUMENTS: Final = {
     "payload.workflow.params": "macro_params",
 }
 
-_RESOLVE: Final = """\
-Find out whom a name means, without sending anything.
-
-`decision_mode` is `resolved` (certain), `needs_confirmation` (one uncertain match), `needs_disambiguation` (several) \
-or `contact_not_found`. For the two in the middle, show the candidates to the person with their `hint` and let the \
-person choose; then pass the `resolution_token` of the choice to send_message or confirm_recipient. \
-Never choose yourself."""
-
-SEND: Final = """\
-Tell or ask somebody something. Give `recipient_name` as the person said it, or `recipient_address` when you know it.
-
-The message goes out only when the recipient is certain (`decision_mode` = `sent`). Otherwise nothing was sent and the \
-answer shows candidates: ask the person which one is meant, then call again with `confirm_send` = true and the \
-`resolution_token` of that candidate. Pass `idempotency_key` when you may repeat the call. \
-The answer's `delivery.intent_id` is what get_intent_status asks about."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssistantParts:
-    gateway: GatewayParts
-    resolver: Resolver
-    confirmer: Confirmer
-    verifier: Verifier
-
-
-def assistant(one: Principal) -> bool:
-    """People and the assistants that act for them."""
-    return one.role is Role.CONNECTOR or one.is_person
-
-
-def add_tools(server: MCPServer[Any], parts: AssistantParts) -> dict[str, Rule]:
-    """Adds the tools and tells who may call each."""
-    _add_recipients(server, parts)
-    _add_send(server, parts)
-    _add_inbox(server, parts)
-    names = ("resolve_contact", "confirm_recipient", "send_message", "list_inbox", "reply", "get_intent_status")
-    return dict.fromkeys(names, assistant)
-
-
-def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
-    @answered(failure_document)
-    async def resolve_contact(
-        context: Context[Any, Any], name: Name, on_behalf_of: _Behalf = None, input_mode: Mode = "text"
-    ) -> DecisionModeAnswer:
-        principal = caller(context, parts.verifier)
-        _check_texts(name=name)
-        owner = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
-        found = await parts.resolver.resolve(owner, name, input_mode=InputMode(input_mode))
-        return {"ok": True, "decision_mode": str(found.decision_mode), "resolution": found.document()}
-
-    @answered(failure_document)
-    async def confirm_recipient(
-        context: Context[Any, Any],
-        name: Name,
-        resolution_token: Annotated[str, Field(min_length=8, max_length=128)],
-        on_behalf_of: _Behalf = None,
-    ) -> ConfirmedAnswer:
-        """Remember whom the person meant by a name; call it only after the person has chosen among the candidates."""
-        principal = caller(context, parts.verifier)
-        _check_texts(name=name, resolution_token=resolution_token)
-        owner = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
-        asked = Confirmation(owner_agent=owner, query=name, resolution_token=resolution_token)
-        memory = await parts.confirmer.confirm(asked, by_person=principal.is_person)
-        return {
-            "ok": True,
-            "agent_address": memory.agent_address,
-            "match_type": "memory",
-            "confirm_count": memory.confirm_count,
-        }
-
-    reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    server.add_tool(resolve_contact, description=_RESOLVE, annotations=reading)
-    server.add_tool(
-        confirm_recipient,
-        annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False),
-    )
-
-
-def _add_send(server: MCPServer[Any], parts: AssistantParts) -> None:
-    @answered(failure_document)
-    async def send_message(
-        context: Context[Any, Any],
-        message: Annotated[str, Field(min_length=1, max_length=2000)],
-        recipient_name: Annotated[str | None, Field(max_length=255)] = None,
-        recipient_address: Annotated[str | None, Field(max_length=255)] = None,
-        more_context: Annotated[str | None, Field(max_length=5000, description="Background")] = None,
-        deadline_at: Annotated[str | None, Field(max_length=64, description="RFC 3339")] = None,
-        confirm_send: Annotated[bool, Field(description="true only after the person has confirmed")] = False,
-        resolution_token: Annotated[str | None, Field(max_length=128)] = None,
-        idempotency_key: Annotated[str | None, Field(min_length=8, max_length=128)] = None,
-        macro_id: Annotated[str | None, Field(max_length=255)] = None,
-        macro_params: dict[str, Any] | None = None,
-        on_behalf_of: _Behalf = None,
-        input_mode: Mode = "text",
-    ) -> DecisionModeAnswer:
-        principal = caller(context, parts.verifier)
-        _check_texts(message=message, recipient_name=recipient_name, resolution_token=resolution_token)
-        sender = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
-        call = AssistantCall(
-            from_agent=sender,
-            to_agent=recipient_address,
-            recipient_name=recipient_name,
-            message=message,
-            context=more_context,
-            deadline_at=deadline_at,
-            confirm_send=confirm_send,
-            resolution_token=resolution_token,
-            idempotency_key=idempotency_key,
-            workflow_macro_id=macro_id,
-            workflow_macro_params=macro_params,
-            input_mode=InputMode(input_mode),
-            connector="mcp",
-        )
-        try:
-            answer = await _adapter(parts, principal).adapt(call)
-        except Refused as error:
-            raise error.renamed(_argument) from None
-        answer.pop("envelope")
-        return cast(DecisionModeAnswer, answer)
-
-    server.add_tool(
-        send_message,
-        description=SEND,
-        annotations=ToolAnnotations(destructive_hint=True, idempotent_hint=False, open_world_hint=True),
-    )
-
-
-def _adapter(parts: AssistantParts, principal: Principal) -> Adapter:
-    direct = Direct(parts.gateway, parts.resolver, parts.confirmer, principal)
-    return Adapter(household=direct, clock=parts.gateway.clock, mint=parts.gateway.mint)
-
-
-def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
-    @answered(failure_document)
-    async def list_inbox(
-        context: Context[Any, Any],
-        status: Annotated[Literal["pending", "active", "done"] | None, Field(description="all by default")] = None,
-        cursor: Annotated[str | None, Field(max_length=64, description="next_cursor of the page before")] = None,
-        limit: Annotated[int, Field(ge=1, le=50)] = 20,
-        on_behalf_of: _Behalf = None,
-    ) -> InboxListing:
-        """What was asked of the person you act for, what that person asked others, and the answers; newest first."""
-        principal = caller(context, parts.verifier)
-        acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
-        page = await parts.gateway.threads.page(acting.agent, status, _cursor(cursor), limit)
-        return cast(InboxListing, page.model_dump())
-
-    @answered(failure_document)
-    async def reply(
-        context: Context[Any, Any],
-        thread_id: Annotated[str, Field(max_length=64)],
-        message: Annotated[str, Field(min_length=1, max_length=5000)],
-        on_behalf_of: _Behalf = None,
-    ) -> IntentState:
-        """Answer a thread of the inbox that was put to the person you act for, in that person's words."""
-        principal = caller(context, parts.verifier)
-        _check_texts(message=message)
-        acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
-        return _state(await parts.gateway.threads.reply(acting, _id(thread_id), message))
-
-    @answered(failure_document)
-    async def get_intent_status(
-        context: Context[Any, Any], intent_id: Annotated[str, Field(max_length=64)], on_behalf_of: _Behalf = None
-    ) -> IntentState:
-        """What became of a message: accepted, running, done or failed; `result.answer` is what the person answered."""
-        principal = caller(context, parts.verifier)
-        acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
-        return _state(await parts.gateway.threads.visible(acting, _id(intent_id)))
-
-    reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    server.add_tool(list_inbox, annotations=reading)
-    server.add_tool(reply, annotations=ToolAnnotations(destructive_hint=True, open_world_hint=True))
-    server.add_tool(get_intent_status, annotations=reading)
-
-
-def _state(intent: AgentIntent) -> IntentState:
-    return {
-        "ok": True,
-        "status": RECEIPT[intent.status],
-        "intent_id": intent.id,
-        "lifecycle_status": str(intent.status),
-        "waiting_reason": intent.waiting_reason and str(intent.waiting_reason),
-        "result": dict(intent.result) if intent.result is not None else None,
-        "updated_at": to_text(intent.updated_at_us),
-    }
-
-
-def _check_texts(**texts: str | None) -> None:
-    """Over HTTP the bodies check this; a tool's arguments come as they were sent."""
-    refuse(unsendable(texts, ""))
-
 
 def _argument(field: str) -> str:
     """A field of the envelope by the argument of send_message it came from."""
@@ -302,6 +159,58 @@ def _argument(field: str) -> str:
         if field == inside or field.startswith((f"{inside}.", f"{inside}[")):
             return given + field.removeprefix(inside)
     return field
+
+
+# What was asked and answered.
+
+
+class IntentState(Shape):
+    """`status` is accepted, running, done or failed; `result` holds the answer once there is one."""
+
+    ok: bool = True
+    intent_id: str = Field(validation_alias="id")
+    status: ReceiptWord = Field(validation_alias="legacy_status")
+    lifecycle_status: IntentStatus = Field(validation_alias="status")
+    waiting_reason: WaitingReason | None
+    result: dict[str, Any] | None
+    updated_at: At = Field(validation_alias="updated_at_us")
+
+
+@act(by=_ASSISTANTS, tool=Tool("list_inbox", READS))
+class ReadThreads(_ForSomebody[InboxAnswer]):
+    """What was asked of the person you act for, what that person asked others, and the answers; newest first."""
+
+    status: Folder | None = said("All by default.")
+    cursor: _Id | None = said("`next_cursor` of the page before.")
+    limit: Annotated[int, Field(ge=1, le=50)] = said("How many.", 20)
+
+    async def do(self, call: Call[AssistantParts]) -> InboxAnswer:
+        agent = self.acting(call).agent
+        page = await call.work.gateway.threads.page(agent, self.status, _cursor(self.cursor), self.limit)
+        return InboxAnswer.of(page, agent)
+
+
+@act(by=_ASSISTANTS, tool=Tool("reply", Hints(destroys=True, open_world=True)))
+class AnswerThread(_ForSomebody[IntentState]):
+    """Answer a thread of the inbox that was put to the person you act for, in that person's words."""
+
+    thread_id: _Id = said("As the inbox shows it.", ...)
+    message: Reply = said("The answer.", ...)
+
+    async def do(self, call: Call[AssistantParts]) -> IntentState:
+        threads = call.work.gateway.threads
+        return IntentState.model_validate(await threads.reply(self.acting(call), _id(self.thread_id), self.message))
+
+
+@act(by=_ASSISTANTS, tool=Tool("get_intent_status", READS))
+class FollowMessage(_ForSomebody[IntentState]):
+    """What became of a message: accepted, running, done or failed; `result.answer` is what the person answered."""
+
+    intent_id: _Id = said("As send_message answered it.", ...)
+
+    async def do(self, call: Call[AssistantParts]) -> IntentState:
+        threads = call.work.gateway.threads
+        return IntentState.model_validate(await threads.visible(self.acting(call), _id(self.intent_id)))
 
 
 def _id(text: str) -> str:
@@ -317,3 +226,6 @@ def _cursor(text: str | None) -> str | None:
         error = "is not the next_cursor of a page before"
         raise Refused.of(Code.SCHEMA_INVALID, [FieldError("cursor", error, "invalid")])
     return text.lower()
+
+
+ACTS: Final = (FindRecipient, SendMessage, ConfirmRecipient, ReadThreads, AnswerThread, FollowMessage)

@@ -21,7 +21,7 @@ from postroom.butlers.messenger.server import StraightToDelivery
 from postroom.butlers.messenger.server import build_server as build_messenger
 from postroom.butlers.switchboard import RULES, OwnSwitchboard, add_switchboard_tools
 from postroom.butlers.tools import add_core_tools, add_route_tool, build_server, core_rules
-from postroom.connectors.tools import add_tools as add_assistant_tools
+from postroom.connectors.tools import ACTS as ASSISTANT_ACTS
 from postroom.console.live import Bulk, Changes
 from postroom.delivery.plane import Plane
 from postroom.household.attention import (
@@ -318,7 +318,7 @@ class _Builder:
             await self._stack.enter_async_context(working(built, self._loops, self._asking))
             self._correspondence = built
             self._routers += built.routers
-            self._assistant_doors.append(lambda server: add_assistant_tools(server, built.assistant))
+            self._assistant_doors.append(lambda server: add_tools(server, ASSISTANT_ACTS, built.assistant))
         if MESSENGER in self._parts:
             way_out = self._plane or outbound
             files = file_taking(self._settings, store, self._roster, self._clock)

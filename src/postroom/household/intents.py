@@ -39,13 +39,15 @@ from postroom.household.conversations import TalkEars
 from postroom.household.people import build_pairing, histories, pairing_handlers
 from postroom.household.questions import AskingParts, QuestionEar, following
 from postroom.household.store import Approvers, Store
+from postroom.intents.acts import ACTS
 from postroom.intents.courier import Courier, QuestionCards, TakeRoute
+from postroom.intents.desk import IntentDesk
 from postroom.intents.directory import Directory
 from postroom.intents.gateway import Intake, IntentReplies
-from postroom.intents.routes import GatewayParts, inbox_router, intent_router, webhook_router
 from postroom.intents.runner import Runner
 from postroom.intents.store import StoredIntents
 from postroom.intents.threads import Threads
+from postroom.kernel.acts.routes import act_router
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, answers_for_themselves
@@ -101,7 +103,7 @@ class Correspondence:
     """Everything the API port needs of contacts and intents."""
 
     registry: RegistryParts
-    gateway: GatewayParts
+    gateway: IntentDesk
     assistant: AssistantParts
     runner: Runner
     replies: IntentReplies
@@ -131,9 +133,7 @@ class Correspondence:
             registry_router(self.registry),
             people_router(self.pairing.people, history_router(self.pairing.people, self.histories)),
             pairing_router(self.pairing),
-            intent_router(self.gateway),
-            inbox_router(self.gateway),
-            webhook_router(self.gateway),
+            act_router(ACTS, self.gateway),
         ]
 
 
@@ -177,7 +177,7 @@ def build_correspondence(world: World, outbound: Outbound, route: TakeRoute, ask
         channels=known_channels(world.settings),
         cards=_cards(asking, outbound, signal),
     )
-    gateway = GatewayParts(
+    gateway = IntentDesk(
         intake=intake,
         threads=threads,
         subscriptions=webhooks,
@@ -192,7 +192,7 @@ def build_correspondence(world: World, outbound: Outbound, route: TakeRoute, ask
             resolver=resolver, confirmer=confirmer, contacts=contacts, memory=memory, agency=agency, clock=clock
         ),
         gateway=gateway,
-        assistant=AssistantParts(gateway=gateway, resolver=resolver, confirmer=confirmer, verifier=world.tokens),
+        assistant=AssistantParts(gateway=gateway, resolver=resolver, confirmer=confirmer),
         runner=Runner(
             agenda=intents,
             courier=courier,

@@ -1,80 +1,57 @@
-"""Bodies of the gateway's requests and answers."""
+"""What the gateway answers: intents, the threads they make for an agent, and who subscribed to their news."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, Self, cast
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
-from postroom.intents.envelope import Macro
-from postroom.intents.model import FOLDERS, RECEIPT, AgentIntent, IntentEvent, IntentReceipt, ReceiptWord, StepKind
-from postroom.kernel.serving.json_door import Agent, Strict, Text
+from postroom.intents.envelope import MACROS
+from postroom.intents.model import (
+    FOLDERS,
+    RECEIPT,
+    AgentIntent,
+    Folder,
+    IntentChange,
+    IntentEventType,
+    IntentStatus,
+    ReceiptWord,
+    WaitingReason,
+)
+from postroom.intents.threads import ThreadPage, ThreadStory
+from postroom.kernel.acts.declaration import Shape
 from postroom.kernel.values.ids import to_text
-from postroom.kernel.webhooks import Subscription, WebhookEvent
+from postroom.kernel.webhooks import WebhookEvent
 
-UUID: Final = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
-
-_Lifecycle = Literal[
-    "CREATED",
-    "SUBMITTED",
-    "DELIVERED",
-    "ACKNOWLEDGED",
-    "IN_PROGRESS",
-    "WAITING",
-    "COMPLETED",
-    "FAILED",
-    "CANCELED",
-    "TIMED_OUT",
-]
-Uuid = Annotated[str, Field(pattern=UUID)]
-Pause = Annotated[int, Field(ge=1, le=2_592_000)]
+At = Annotated[str, BeforeValidator(lambda moment: to_text(moment) if isinstance(moment, int) else moment)]
+"""A moment of ours in words, and as it is where it comes in words already."""
 
 
-class SubmitRequest(Strict):
-    """An envelope, or the parts of it that the gateway cannot know."""
+class SubmitAnswer(Shape):
+    """`status` says the protocol's word, `legacy_status` the specification's."""
 
-    version: Literal["v1"] = "v1"
-    intent_type: Annotated[Text, Field(max_length=64, examples=["intent.ask.v1"])]
-    intent_id: Uuid | None = None
-    correlation_id: Uuid | None = None
-    created_at: Annotated[Text | None, Field(max_length=64)] = None
-    from_agent: Agent | None = None
-    to_agent: Agent
-    payload: dict[str, Any]
-    idempotency_key: Annotated[Text | None, Field(min_length=8, max_length=128)] = None
-    metadata: dict[str, Annotated[Text, Field(max_length=1000)]] | None = None
-    reply_to: Agent | None = None
-    deadline_at: Annotated[Text | None, Field(max_length=64)] = None
-    remind_after_seconds: Pause | None = None
-    remind_interval_seconds: Pause | None = None
-    max_reminders: Annotated[int | None, Field(ge=1, le=20)] = None
-    escalate_to: Agent | None = None
-
-
-class SubmitAnswer(BaseModel):
-    ok: bool
+    ok: bool = True
     intent_id: str
-    status: _Lifecycle
-    lifecycle_status: _Lifecycle
+    status: IntentStatus
+    lifecycle_status: IntentStatus
     legacy_status: ReceiptWord
     created_at: str
 
     @classmethod
-    def of(cls, receipt: IntentReceipt) -> SubmitAnswer:
-        """`status` says the protocol's word, `legacy_status` the specification's."""
-        word: Any = receipt.lifecycle_status
+    def of(cls, intent: AgentIntent, *, as_at_first: bool = False) -> SubmitAnswer:
+        """`as_at_first`: the one given when it was stored, whatever has become of it since."""
+        status = IntentStatus.SUBMITTED if as_at_first else intent.status
         return cls(
-            ok=True,
-            intent_id=receipt.intent_id,
-            status=word,
-            lifecycle_status=word,
-            legacy_status=receipt.status,
-            created_at=receipt.created_at,
+            intent_id=intent.id,
+            status=status,
+            lifecycle_status=status,
+            legacy_status=RECEIPT[status],
+            created_at=to_text(intent.created_at_us),
         )
 
 
-class IntentBody(BaseModel):
-    intent_id: str
+class IntentBody(Shape):
+    intent_id: str = Field(validation_alias="id")
     intent_type: str
     correlation_id: str
     from_agent: str
@@ -83,94 +60,52 @@ class IntentBody(BaseModel):
     payload: dict[str, Any]
     metadata: dict[str, str]
     reply_to: str | None
-    status: _Lifecycle
-    lifecycle_status: _Lifecycle
+    status: IntentStatus
+    lifecycle_status: IntentStatus = Field(validation_alias="status")
     legacy_status: ReceiptWord
-    waiting_reason: str | None
+    waiting_reason: WaitingReason | None
     seq: int
     macro_id: str | None
     remind_count: int
-    deadline_at: str | None
+    deadline_at: At | None = Field(validation_alias="deadline_at_us")
     result: dict[str, Any] | None
-    created_at: str
-    updated_at: str
-
-    @classmethod
-    def of(cls, intent: AgentIntent) -> IntentBody:
-        word: Any = str(intent.status)
-        return cls(
-            intent_id=intent.id,
-            intent_type=intent.intent_type,
-            correlation_id=intent.correlation_id,
-            from_agent=intent.from_agent,
-            to_agent=intent.to_agent,
-            handler=intent.handler,
-            payload=dict(intent.payload),
-            metadata=dict(intent.metadata),
-            reply_to=intent.reply_to,
-            status=word,
-            lifecycle_status=word,
-            legacy_status=RECEIPT[intent.status],
-            waiting_reason=intent.waiting_reason and str(intent.waiting_reason),
-            seq=intent.seq,
-            macro_id=intent.macro_id,
-            remind_count=sum(step.kind is StepKind.REMIND for step in intent.plan[: intent.position]),
-            deadline_at=to_text(intent.deadline_at_us) if intent.deadline_at_us is not None else None,
-            result=dict(intent.result) if intent.result is not None else None,
-            created_at=to_text(intent.created_at_us),
-            updated_at=to_text(intent.updated_at_us),
-        )
+    created_at: At = Field(validation_alias="created_at_us")
+    updated_at: At = Field(validation_alias="updated_at_us")
 
 
-class IntentAnswer(BaseModel):
-    ok: bool
+class IntentAnswer(Shape):
+    ok: bool = True
     intent: IntentBody
 
     @classmethod
     def of(cls, intent: AgentIntent) -> IntentAnswer:
-        return cls(ok=True, intent=IntentBody.of(intent))
+        return cls(intent=IntentBody.model_validate(intent))
 
 
-class EventBody(BaseModel):
-    event_id: str
+class EventBody(Shape):
+    event_id: str = Field(validation_alias="id")
     intent_id: str
     seq: int
-    event_type: str
-    status: _Lifecycle
-    at: str
+    event_type: IntentEventType
+    status: IntentStatus
+    at: At = Field(validation_alias="at_us")
     actor: str | None
-    waiting_reason: str | None
+    waiting_reason: WaitingReason | None
     payload: dict[str, Any]
 
-    @classmethod
-    def of(cls, event: IntentEvent) -> EventBody:
-        word: Any = str(event.status)
-        return cls(
-            event_id=event.id,
-            intent_id=event.intent_id,
-            seq=event.seq,
-            event_type=str(event.event_type),
-            status=word,
-            at=to_text(event.at_us),
-            actor=event.actor,
-            waiting_reason=event.waiting_reason and str(event.waiting_reason),
-            payload=dict(event.payload),
-        )
 
-
-class EventsAnswer(BaseModel):
-    ok: bool
+class EventsAnswer(Shape):
+    ok: bool = True
     events: list[EventBody]
 
 
-class ResolveIntentRequest(Strict):
-    status: Literal["COMPLETED", "FAILED", "CANCELED"]
-    result: dict[str, Any] | None = None
-    error: dict[str, Any] | None = None
-    reason: Annotated[Text | None, Field(max_length=2000)] = None
+class StreamedEvent(Shape):
+    event: str
+    data: str
+    id: str | None = None
 
 
-class CompletionDelivery(BaseModel):
+class CompletionDelivery(Shape):
     """How the end of an intent reaches the agent that was to have it; the thread stands in its inbox at once."""
 
     delivered: bool
@@ -178,90 +113,71 @@ class CompletionDelivery(BaseModel):
     reply_to: str | None
     thread_id: str
 
-    @classmethod
-    def of(cls, intent: AgentIntent) -> CompletionDelivery:
-        wanted = intent.reply_to is not None
-        reason: Literal["in_inbox", "reply_to_not_set"] = "in_inbox" if wanted else "reply_to_not_set"
-        return cls(delivered=wanted, reason=reason, reply_to=intent.reply_to, thread_id=intent.id)
 
-
-class ResolveIntentAnswer(BaseModel):
-    ok: bool
+class ResolveIntentAnswer(Shape):
+    ok: bool = True
     intent: IntentBody
     event: EventBody
     completion_delivery: CompletionDelivery
 
+    @classmethod
+    def of(cls, change: IntentChange) -> ResolveIntentAnswer:
+        reply_to = change.intent.reply_to
+        told = CompletionDelivery(
+            delivered=reply_to is not None,
+            reason="reply_to_not_set" if reply_to is None else "in_inbox",
+            reply_to=reply_to,
+            thread_id=change.intent.id,
+        )
+        return cls(
+            intent=IntentBody.model_validate(change.intent),
+            event=EventBody.model_validate(change.events[-1]),
+            completion_delivery=told,
+        )
 
-class ResumeRequest(Strict):
-    approve_current_step: Literal[True] = True
-    reason: Annotated[Text | None, Field(max_length=2000)] = None
-    task_result: dict[str, Any] | None = None
+
+# The threads of an inbox, as one agent sees them.
 
 
-class ThreadBody(BaseModel):
+class ThreadBody(Shape):
     thread_id: str
     intent_type: str
     direction: Literal["sent", "received"]
     from_agent: str
     to_agent: str
     handler: str
-    status: Literal["pending", "active", "done"]
-    lifecycle_status: _Lifecycle
+    status: Folder
+    lifecycle_status: IntentStatus
     message: str
     answer: str | None
     created_at: str
     updated_at: str
 
-    @classmethod
-    def of(cls, intent: AgentIntent, agent: str, /, **more: Any) -> Self:
-        """As this agent sees it."""
-        answer = intent.result.get("answer") if intent.result else None
-        return cls(
-            thread_id=intent.id,
-            intent_type=intent.intent_type,
-            direction="sent" if intent.from_agent == agent else "received",
-            from_agent=intent.from_agent,
-            to_agent=intent.to_agent,
-            handler=intent.handler,
-            status=next(name for name, statuses in FOLDERS.items() if intent.status in statuses),
-            lifecycle_status=cast(_Lifecycle, str(intent.status)),
-            message=intent.text,
-            answer=answer if isinstance(answer, str) else None,
-            created_at=to_text(intent.created_at_us),
-            updated_at=to_text(intent.updated_at_us),
-            **more,
-        )
 
-
-class InboxAnswer(BaseModel):
-    ok: bool
+class InboxAnswer(Shape):
+    ok: bool = True
     threads: list[ThreadBody]
     next_cursor: str | None
 
+    @classmethod
+    def of(cls, page: ThreadPage, agent: str) -> InboxAnswer:
+        shown = [ThreadBody(**_thread(one, agent)) for one in page.threads]
+        return cls(threads=shown, next_cursor=page.next_cursor)
 
-class MessageBody(BaseModel):
-    message_id: str
+
+class MessageBody(Shape):
+    message_id: str = Field(validation_alias="id")
     author: str
     message: str
-    at: str
+    at: At = Field(validation_alias="at_us")
 
 
-class TimelineEntry(BaseModel):
-    event_id: str
-    event_type: str
+class TimelineEntry(Shape):
+    event_id: str = Field(validation_alias="id")
+    event_type: IntentEventType
     actor: str | None
-    at: str
-    details: dict[str, Any]
-
-    @classmethod
-    def of(cls, event: IntentEvent) -> TimelineEntry:
-        return cls(
-            event_id=event.id,
-            event_type=str(event.event_type),
-            actor=event.actor,
-            at=to_text(event.at_us),
-            details=dict(event.payload),
-        )
+    at: At = Field(validation_alias="at_us")
+    details: dict[str, Any] = Field(validation_alias="payload")
 
 
 class WholeThread(ThreadBody):
@@ -270,92 +186,77 @@ class WholeThread(ThreadBody):
     timeline: list[TimelineEntry]
 
 
-class ThreadAnswer(BaseModel):
-    ok: bool
+class ThreadAnswer(Shape):
+    ok: bool = True
     thread: WholeThread
 
+    @classmethod
+    def of(cls, story: ThreadStory, agent: str) -> ThreadAnswer:
+        return cls(
+            thread=WholeThread(
+                **_thread(story.intent, agent),
+                intent=IntentBody.model_validate(story.intent),
+                messages=[MessageBody.model_validate(one) for one in story.messages],
+                timeline=[TimelineEntry.model_validate(one) for one in story.events],
+            )
+        )
 
-class ChangesAnswer(BaseModel):
-    ok: bool
+
+class ChangesAnswer(Shape):
+    ok: bool = True
     changes: list[EventBody]
     has_more: bool
     next_cursor: str | None
 
 
-class ReplyRequest(Strict):
-    message: Annotated[Text, Field(min_length=1, max_length=5000)]
+def _thread(intent: AgentIntent, agent: str) -> dict[str, Any]:
+    answer = intent.result.get("answer") if intent.result else None
+    return {
+        "thread_id": intent.id,
+        "intent_type": intent.intent_type,
+        "direction": "sent" if intent.from_agent == agent else "received",
+        "from_agent": intent.from_agent,
+        "to_agent": intent.to_agent,
+        "handler": intent.handler,
+        "status": next(name for name, statuses in FOLDERS.items() if intent.status in statuses),
+        "lifecycle_status": intent.status,
+        "message": intent.text,
+        "answer": answer if isinstance(answer, str) else None,
+        "created_at": to_text(intent.created_at_us),
+        "updated_at": to_text(intent.updated_at_us),
+    }
 
 
-class DecisionRequest(Strict):
-    comment: Annotated[Text, Field(max_length=2000)] = ""
+# Subscriptions to their news, and ways of asking.
 
 
-class DelegateRequest(Strict):
-    delegate_to: Agent
-    note: Annotated[Text, Field(max_length=2000)] = ""
-
-
-class SubscriptionRequest(Strict):
-    callback_url: Annotated[Text, Field(max_length=2000, pattern=r"^https?://[^\s@]+$")]
-    event_types: Annotated[
-        list[
-            Literal[
-                "inbox.thread_created",
-                "inbox.thread_updated",
-                "inbox.reply_received",
-                "ask.opened",
-                "ask.answered",
-                "ask.declined",
-                "ask.expired",
-                "ask.cancelled",
-                "ask.revised",
-                "delivery.bounced",
-            ]
-        ],
-        Field(min_length=1, max_length=32),
-    ]
-    secret: Annotated[Text, Field(min_length=16, max_length=128)]
-    active: bool = True
-    description: Annotated[Text, Field(max_length=500)] = ""
-
-
-class SubscriptionBody(BaseModel):
+class SubscriptionBody(Shape):
     """The secret stays where it is."""
 
-    subscription_id: str
+    subscription_id: str = Field(validation_alias="id")
     owner_agent: str
     callback_url: str
     event_types: list[WebhookEvent]
     active: bool
     description: str
-    created_at: str
-
-    @classmethod
-    def of(cls, subscription: Subscription) -> SubscriptionBody:
-        return cls(
-            subscription_id=subscription.id,
-            owner_agent=subscription.owner_agent,
-            callback_url=subscription.callback_url,
-            event_types=list(subscription.event_types),
-            active=subscription.active,
-            description=subscription.description,
-            created_at=to_text(subscription.created_at_us),
-        )
+    created_at: At = Field(validation_alias="created_at_us")
 
 
-class SubscriptionAnswer(BaseModel):
-    ok: bool
+class SubscriptionAnswer(Shape):
+    ok: bool = True
     subscription: SubscriptionBody
 
 
-class SubscriptionsAnswer(BaseModel):
-    ok: bool
+class SubscriptionsAnswer(Shape):
+    ok: bool = True
     subscriptions: list[SubscriptionBody]
 
 
-class MacroParameter(BaseModel):
-    model_config = ConfigDict(from_attributes=True)
+class SubscriptionRemoved(Shape):
+    ok: bool = True
 
+
+class MacroParameter(Shape):
     name: str
     kind: Literal["seconds", "count", "address", "addresses"]
     description: str
@@ -363,17 +264,16 @@ class MacroParameter(BaseModel):
     required: bool
 
 
-class MacroBody(BaseModel):
-    macro_id: str
+class MacroBody(Shape):
+    macro_id: str = Field(validation_alias="id")
     description: str
     parameters: list[MacroParameter]
 
-    @classmethod
-    def of(cls, macro: Macro) -> MacroBody:
-        parameters = [MacroParameter.model_validate(one) for one in macro.parameters]
-        return cls(macro_id=macro.id, description=macro.description, parameters=parameters)
 
-
-class MacrosAnswer(BaseModel):
-    ok: bool
+class MacrosAnswer(Shape):
+    ok: bool = True
     macros: list[MacroBody]
+
+    @classmethod
+    def all(cls) -> MacrosAnswer:
+        return cls(macros=[MacroBody.model_validate(one) for one in MACROS.values()])

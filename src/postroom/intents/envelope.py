@@ -15,6 +15,7 @@ from postroom.intents.model import (
     ASK,
     MAX_STEPS,
     REPLY,
+    Reminders,
     Step,
     StepKind,
 )
@@ -317,19 +318,17 @@ def compile_macro(workflow: Mapping[str, Any], *, to_agent: str, now_us: int) ->
     return macro.id, steps
 
 
-def patient_steps(
-    *, to_agent: str, now_us: int, deadline_at_us: int | None, reminders: Mapping[str, Any]
-) -> tuple[Step, ...]:
+def patient_steps(*, to_agent: str, now_us: int, deadline_at_us: int | None, reminders: Reminders) -> tuple[Step, ...]:
     """A plain ask, with the reminders a sender may order without a macro."""
     steps = [Step(StepKind.ASK, now_us, to_agent)]
-    first, interval = reminders.get("remind_after_seconds"), reminders.get("remind_interval_seconds")
-    at, pause = now_us, interval or first or DAY
+    first = reminders.remind_after_seconds
+    at, pause = now_us, reminders.remind_interval_seconds or first or DAY
     if first is not None:
-        for number in range(min(reminders.get("max_reminders") or 1, _MOST_REMINDERS)):
+        for number in range(min(reminders.max_reminders or 1, _MOST_REMINDERS)):
             at += seconds(first if number == 0 else pause)
             steps.append(Step(StepKind.REMIND, at, to_agent))
-    if (other := reminders.get("escalate_to")) is not None:
-        steps.append(Step(StepKind.ESCALATE, at + seconds(pause), str(other)))
+    if reminders.escalate_to is not None:
+        steps.append(Step(StepKind.ESCALATE, at + seconds(pause), reminders.escalate_to))
     if deadline_at_us is not None:
         steps = [step for step in steps if step.at_us < deadline_at_us or step.kind is StepKind.ASK]
         steps.append(Step(StepKind.EXPIRE, deadline_at_us, to_agent))

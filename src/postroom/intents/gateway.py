@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from postroom.intents.directory import Acting, Directory, PersonTarget, check_may_answer
@@ -15,12 +15,14 @@ from postroom.intents.model import (
     APPROVAL,
     ASK,
     MAX_ANSWER_CHARACTERS,
+    NO_REMINDERS,
     ORIGIN,
     REPLY,
     AgentIntent,
     IntentChange,
     IntentStatus,
     MoveContext,
+    Reminders,
     Step,
     StepKind,
     WaitingReason,
@@ -58,7 +60,7 @@ class Submission:
     acting: Acting | None = None
     reply_to: str | None = None
     deadline_at: str | None = None
-    reminders: Mapping[str, Any] = field(default_factory=dict)
+    reminders: Reminders = NO_REMINDERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +209,7 @@ def _fingerprint(submission: Submission) -> str:
         payload,
         submission.reply_to,
         submission.deadline_at,
-        dict(submission.reminders),
+        {name: value for name, value in asdict(submission.reminders).items() if value is not None},
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

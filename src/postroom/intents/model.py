@@ -107,6 +107,7 @@ FOLDERS: Final[dict[Folder, tuple[IntentStatus, ...]]] = {
     "active": (_S.ACKNOWLEDGED, _S.IN_PROGRESS, _S.WAITING),
     "done": (_S.COMPLETED, _S.FAILED, _S.CANCELED, _S.TIMED_OUT),
 }
+UNANSWERED: Final = (_S.SUBMITTED, _S.DELIVERED, _S.ACKNOWLEDGED)
 
 
 def steps_to(status: IntentStatus, goal: IntentStatus) -> tuple[IntentStatus, ...]:
@@ -133,6 +134,19 @@ class StepKind(StrEnum):
     REMIND = "remind"
     ESCALATE = "escalate"
     EXPIRE = "expire"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reminders:
+    """What a sender may order for a plain ask, without a macro."""
+
+    remind_after_seconds: int | None = None
+    remind_interval_seconds: int | None = None
+    max_reminders: int | None = None
+    escalate_to: str | None = None
+
+
+NO_REMINDERS: Final = Reminders()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +190,14 @@ class AgentIntent:
         return self.status not in TERMINAL
 
     @property
+    def legacy_status(self) -> ReceiptWord:
+        return RECEIPT[self.status]
+
+    @property
+    def remind_count(self) -> int:
+        return sum(step.kind is StepKind.REMIND for step in self.plan[: self.position])
+
+    @property
     def text(self) -> str:
         """What was said, whichever kind it is."""
         return str(self.payload.get("question") or self.payload.get("answer") or "")
@@ -199,27 +221,6 @@ _ASKING = frozenset({StepKind.ASK, StepKind.ESCALATE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IntentReceipt:
-    """What its sender is given: a word of the specification, and the full status beside it."""
-
-    intent_id: str
-    status: ReceiptWord
-    lifecycle_status: str
-    created_at: str
-
-    @classmethod
-    def of(cls, intent: AgentIntent, *, as_at_first: bool = False) -> IntentReceipt:
-        """`as_at_first`: the one given when it was stored, whatever has become of it since."""
-        status = IntentStatus.SUBMITTED if as_at_first else intent.status
-        return cls(
-            intent_id=intent.id,
-            status=RECEIPT[status],
-            lifecycle_status=str(status),
-            created_at=to_text(intent.created_at_us),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IntentEvent:
     """Something that happened to an intent; `seq` counts from 1 without a gap."""
 
@@ -232,6 +233,16 @@ class IntentEvent:
     actor: str | None = None
     waiting_reason: WaitingReason | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadMessage:
+    """What somebody said in a thread."""
+
+    id: str
+    author: str
+    message: str
+    at_us: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,21 +8,12 @@ from typing import Any, Final
 
 from sqlalchemy import ScalarSelect, Select, and_, func, select
 
-from postroom.intents.bodies import (
-    ChangesAnswer,
-    EventBody,
-    InboxAnswer,
-    IntentBody,
-    MessageBody,
-    ThreadBody,
-    TimelineEntry,
-    WholeThread,
-)
 from postroom.intents.directory import Acting, Directory, check_may_answer
 from postroom.intents.model import (
     APPROVAL,
     FOLDERS,
     MAX_STEPS,
+    UNANSWERED,
     AddedMessage,
     AgentIntent,
     Folder,
@@ -33,6 +24,7 @@ from postroom.intents.model import (
     MoveContext,
     Step,
     StepKind,
+    ThreadMessage,
     answer_payload,
     answered,
     decided,
@@ -51,12 +43,34 @@ from postroom.intents.store import (
     read_intent,
 )
 from postroom.kernel.database.engine import Database
+from postroom.kernel.database.rows import read
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import Code, FieldError, Refused
-from postroom.kernel.values.ids import to_text
 
 _MOST_EVENTS: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadPage:
+    threads: Sequence[AgentIntent]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadStory:
+    """A thread with everything that was said and done in it."""
+
+    intent: AgentIntent
+    messages: Sequence[ThreadMessage]
+    events: Sequence[IntentEvent]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadChanges:
+    changes: Sequence[IntentEvent]
+    has_more: bool
+    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,36 +82,21 @@ class Threads:
     clock: Clock
     mint: Callable[[int], str]
 
-    async def page(self, agent: str, folder: Folder | None, before: str | None, limit: int) -> InboxAnswer:
+    async def page(self, agent: str, folder: Folder | None, before: str | None, limit: int) -> ThreadPage:
         statuses = FOLDERS[folder] if folder else tuple(IntentStatus)
         found = await self.inbox.threads(agent, statuses, before=before, limit=limit + 1)
         shown = found[:limit]
-        return InboxAnswer(
-            ok=True,
-            threads=[ThreadBody.of(intent, agent) for intent in shown],
-            next_cursor=shown[-1].id if len(found) > limit else None,
-        )
+        return ThreadPage(threads=shown, next_cursor=shown[-1].id if len(found) > limit else None)
 
-    async def thread(self, acting: Acting, thread_id: str) -> WholeThread:
+    async def thread(self, acting: Acting, thread_id: str) -> ThreadStory:
         intent = await self.visible(acting, thread_id)
         events = await self.store.events(thread_id, since=0, limit=_MOST_EVENTS)
-        return WholeThread.of(
-            intent,
-            acting.agent,
-            intent=IntentBody.of(intent),
-            messages=await self.inbox.messages(thread_id),
-            timeline=[TimelineEntry.of(event) for event in events],
-        )
+        return ThreadStory(intent=intent, messages=await self.inbox.messages(thread_id), events=events)
 
-    async def changes(self, agent: str, after: str | None, limit: int) -> ChangesAnswer:
+    async def changes(self, agent: str, after: str | None, limit: int) -> ThreadChanges:
         found = await self.inbox.changes(agent, after=after, limit=limit + 1)
         shown = found[:limit]
-        return ChangesAnswer(
-            ok=True,
-            changes=[EventBody.of(event) for event in shown],
-            has_more=len(found) > limit,
-            next_cursor=shown[-1].id if shown else after,
-        )
+        return ThreadChanges(changes=shown, has_more=len(found) > limit, next_cursor=shown[-1].id if shown else after)
 
     async def visible(self, acting: Acting, intent_id: str) -> AgentIntent:
         """Whoever has nothing to do with an intent does not even learn that it exists."""
@@ -216,8 +215,6 @@ def _check_open(intent: AgentIntent) -> None:
 
 # Threads as the store finds them.
 
-_UNANSWERED: Final = (IntentStatus.SUBMITTED, IntentStatus.DELIVERED, IntentStatus.ACKNOWLEDGED)
-
 
 class StoredInbox:
     def __init__(self, database: Database) -> None:
@@ -234,7 +231,7 @@ class StoredInbox:
         return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
 
     async def arrived(
-        self, agent: str, *, after: str | int | None, limit: int, statuses: Sequence[IntentStatus] = _UNANSWERED
+        self, agent: str, *, after: str | int | None, limit: int, statuses: Sequence[IntentStatus] = UNANSWERED
     ) -> Sequence[tuple[int, AgentIntent]]:
         """
         Intents put to this agent, each with its place, in the order in which they were put to it.
@@ -265,15 +262,12 @@ class StoredInbox:
         )
         return await self._database.read(lambda connection: connection.execute(asked).first() is not None)
 
-    async def messages(self, intent_id: str, limit: int = 200) -> list[MessageBody]:
+    async def messages(self, intent_id: str, limit: int = 200) -> list[ThreadMessage]:
         """Everything that was said."""
         table = intent_messages.c
         asked = select(intent_messages).where(table.intent_id == intent_id).order_by(table.id).limit(limit)
         rows = await self._database.read(lambda connection: connection.execute(asked).all())
-        return [
-            MessageBody(message_id=row.id, author=row.author, message=row.message, at=to_text(row.created_at))
-            for row in rows
-        ]
+        return [read(ThreadMessage, row, at_us=row.created_at) for row in rows]
 
     async def changes(self, agent: str, *, after: str | None, limit: int) -> Sequence[IntentEvent]:
         """In the order in which they were committed, so that nothing comes to stand before what was read already."""

@@ -117,6 +117,7 @@ class HttpRoute:
     absent: Mapping[str, str] = field(default_factory=dict)
     by: frozenset[Kind] | None = None
     is_private: bool = False  # its answer is kept nowhere on the way
+    streams: bool = False  # server-sent events, each one such an answer
 
     @property
     def method(self) -> str:
@@ -127,7 +128,7 @@ class HttpRoute:
         return self.line.partition(" ")[2]
 
     def is_in_path(self, name: str) -> bool:
-        return f"{{{name}}}" in self.path
+        return f"{{{name}}}" in self.path or f"{{{name}:path}}" in self.path
 
     def is_in_query(self, name: str) -> bool:
         return not self.is_in_path(name) and (self.method in ("GET", "DELETE") or name in self.in_query)

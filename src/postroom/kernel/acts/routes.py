@@ -129,7 +129,8 @@ def _described(kind: type[Act[Any]], route: HttpRoute, components: dict[str, Any
     in_url = {name: one for name, one in properties.items() if route.is_in_path(name) or route.is_in_query(name)}
     answer: dict[str, Any] = {"description": "OK"}
     if answer_type(kind) is not None:
-        answer["content"] = {"application/json": {"schema": _answer_schema(kind, components)}}
+        media = "text/event-stream" if route.streams else "application/json"
+        answer["content"] = {media: {"schema": _answer_schema(kind, components)}}
     described: dict[str, Any] = {
         "operationId": operation_of(kind, route),
         "tags": [route.tag],
