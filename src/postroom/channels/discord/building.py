@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 from urllib.parse import quote, urlsplit
 
 from postroom.channels.shared import (
@@ -23,7 +23,7 @@ from postroom.channels.shared import (
     token_of,
     with_links,
 )
-from postroom.kernel.http.answers import JsonObject, asked_seconds, broken, objects_in, throttled
+from postroom.kernel.http.answers import JsonBody, JsonObject, asked_seconds, broken, objects_in, throttled
 from postroom.kernel.http.call import MultipartForm, form_of
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import (
@@ -104,7 +104,7 @@ class DiscordRequest:
     path: str
     about: str = ""
     """The message that is edited, deleted or reacted to."""
-    body: Mapping[str, Any] | None = field(default=None, repr=False)
+    body: JsonObject | None = field(default=None, repr=False)
     files: tuple[Attachment, ...] = field(default=(), repr=False)
 
     @property
@@ -115,7 +115,7 @@ class DiscordRequest:
         return [str(body.get("content", "")), *named, *_behind_buttons(body.get("components", []))]
 
 
-def _behind_buttons(rows: list[Mapping[str, Any]]) -> Iterator[str]:
+def _behind_buttons(rows: list[JsonObject]) -> Iterator[str]:
     for row in rows:
         for key in row["components"]:
             yield key.get("url") or key["custom_id"]
@@ -124,7 +124,7 @@ def _behind_buttons(rows: list[Mapping[str, Any]]) -> Iterator[str]:
 # From a message to its requests.
 
 _SUPPRESS_EMBEDS: Final = 1 << 2
-NO_MENTIONS: Final[dict[str, Any]] = {"parse": [], "replied_user": False}
+NO_MENTIONS: Final[JsonBody] = {"parse": [], "replied_user": False}
 _OWN_EMOJI = re.compile(r"[A-Za-z0-9_]{2,32}:[0-9]{1,20}")  # one that a server has made
 
 
@@ -155,7 +155,7 @@ def receipt_of(request: DiscordRequest, channel_id: str, message_id: str) -> Rec
     return Receipt(f"{request.act}:{channel_id}:{request.about}", conversation=channel_id)
 
 
-def _texts(message: Message, first_only: dict[str, Any]) -> Sequence[DiscordRequest]:
+def _texts(message: Message, first_only: JsonBody) -> Sequence[DiscordRequest]:
     """Buttons and files stand under the last part."""
     check_text(message)
     parts = _parts(message)
@@ -181,11 +181,11 @@ def _edits(message: Message, revises: Revision) -> Sequence[DiscordRequest]:
     place = _place(revises.conversation or message.address)
     if revises.deletes:
         return tuple(_delete(place, number) for number in numbers)
-    under: dict[str, Any] = {"components": components(message.markup)}
+    under: JsonBody = {"components": components(message.markup)}
     check_text(message)
     if not message.text:
         return (_edit(place, numbers[-1], under),)
-    texts: list[dict[str, Any]] = [{"content": text} for text in _parts(message)]
+    texts: list[JsonBody] = [{"content": text} for text in _parts(message)]
     texts[-1] |= under
     kept = _kept(numbers, len(texts), revises.provider_ids[-1] if revises.files else None)
     shown = dict(zip(kept, texts, strict=False))
@@ -199,7 +199,7 @@ def _kept(numbers: list[str], texts: int, with_files: str | None) -> list[str]:
     return kept if with_files is None or with_files in kept else [*kept[:-1], with_files]
 
 
-def _answers(message: Message, place: str, to: str, texts: list[dict[str, Any]]) -> Iterator[DiscordRequest]:
+def _answers(message: Message, place: str, to: str, texts: list[JsonBody]) -> Iterator[DiscordRequest]:
     about = {"message_id": to, "fail_if_not_exists": False}
     for number, text in enumerate(texts):
         body = {"flags": _SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS, "message_reference": about} | text
@@ -218,7 +218,7 @@ def _rich(message: Message) -> RichText:
     return rich.followed_by(with_links(rich.text, linked(message.markup, _fits_under)))
 
 
-def _edit(place: str, number: str, body: dict[str, Any]) -> DiscordRequest:
+def _edit(place: str, number: str, body: JsonBody) -> DiscordRequest:
     body = body | {"allowed_mentions": NO_MENTIONS}
     return DiscordRequest(
         act=Verb.EDIT, place=place, method="PATCH", path=f"messages/{number}", about=number, body=body
@@ -238,11 +238,11 @@ def _reaction(message: Message) -> DiscordRequest:
     return DiscordRequest(act=Verb.REACT, place=_place(message.address), method="PUT", path=path, about=about)
 
 
-def _body(text: str) -> dict[str, Any]:
+def _body(text: str) -> JsonBody:
     return {"content": text, "flags": _SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS}
 
 
-def _key(delivery_id: DeliveryId, part: int) -> dict[str, Any]:
+def _key(delivery_id: DeliveryId, part: int) -> JsonBody:
     return {"nonce": nonce(delivery_id, part), "enforce_nonce": True}
 
 
@@ -417,7 +417,7 @@ _PLAIN, _LINK = 2, 5
 _STYLES: Final = {ButtonStyle.PRIMARY: 1, ButtonStyle.SUCCESS: 3, ButtonStyle.DANGER: 4}
 
 
-def components(markup: Markup | None) -> list[dict[str, Any]]:
+def components(markup: Markup | None) -> list[JsonBody]:
     """Empty without buttons, which in an edit takes away what stood there."""
     buttons = [[one for one in row if _fits_under(one)] for row in (markup.buttons if markup else ())]
     if sum(map(len, buttons)) > _MOST_BUTTONS:
@@ -440,7 +440,7 @@ def _batched(row: Sequence[Button]) -> list[Sequence[Button]]:
     return [row[start : start + _IN_A_ROW] for start in range(0, len(row), _IN_A_ROW)]
 
 
-def _element(button: Button) -> dict[str, Any]:
+def _element(button: Button) -> JsonBody:
     key = {"type": _BUTTON, "label": cut(one_line(button.label), _LONGEST_LABEL)}
     if button.url is not None:
         return key | {"style": _LINK, "url": button.url}

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 from urllib.parse import urlsplit
 
 import structlog
@@ -33,7 +33,7 @@ from postroom.channels.discord.building import (
 )
 from postroom.channels.discord.gateway import Gateway, GatewayIntent, GatewayNeeds, GatewayStart, inbound_event
 from postroom.channels.shared import asked, base_url, blameless, check_files, fetched, is_at, read_file
-from postroom.kernel.http.answers import JsonObject, json_object, provider_words, wait_seconds
+from postroom.kernel.http.answers import JsonBody, JsonObject, json_object, provider_words, wait_seconds
 from postroom.kernel.http.call import HttpAnswer, HttpCall
 from postroom.kernel.values.errors import (
     OutcomeUncertain,
@@ -134,7 +134,7 @@ class Discord:
         """
         number, _, token = callback_id.partition(":")
         words = {"content": shown_beginning(text), "flags": _EPHEMERAL, "allowed_mentions": NO_MENTIONS}
-        body: dict[str, Any] = {"type": _WORDS, "data": words} if text.strip() else {"type": _NO_WORDS}
+        body: JsonBody = {"type": _WORDS, "data": words} if text.strip() else {"type": _NO_WORDS}
         try:
             answer = await self._call(
                 "POST", f"interactions/{number}/{token}/callback", timeout_seconds, body, self._headers(body)
@@ -209,7 +209,7 @@ class Discord:
         return await blameless(self._question(method, path, timeout_seconds))
 
     async def _question(
-        self, method: str, path: str, timeout_seconds: float, body: Mapping[str, Any] | None = None
+        self, method: str, path: str, timeout_seconds: float, body: JsonObject | None = None
     ) -> JsonObject:
         answer = await asked(self._request(method, path, timeout_seconds, body))
         if 200 <= answer.status < 300:
@@ -229,7 +229,7 @@ class Discord:
         return self._noted(part.method, path, answer)
 
     async def _request(
-        self, method: str, path: str, timeout_seconds: float, body: Mapping[str, Any] | None = None
+        self, method: str, path: str, timeout_seconds: float, body: JsonObject | None = None
     ) -> HttpAnswer:
         left_seconds = await self._in_turn(method, path, timeout_seconds)
         headers = self._headers(body) | {"Authorization": f"Bot {self._token}"}
@@ -258,14 +258,14 @@ class Discord:
         method: str,
         path: str,
         timeout_seconds: float,
-        body: Mapping[str, Any] | None,
+        body: JsonObject | None,
         headers: Mapping[str, str],
     ) -> HttpAnswer:
         content = None if body is None else json.dumps(body).encode()
         url = f"{self._base_url}/{path}"
         return await self._http.request(method, url, timeout_seconds, body=content, headers=headers)
 
-    def _headers(self, body: Mapping[str, Any] | None) -> dict[str, str]:
+    def _headers(self, body: JsonObject | None) -> dict[str, str]:
         kind = {} if body is None else {"Content-Type": "application/json"}
         return {"User-Agent": self._user_agent, **kind}
 

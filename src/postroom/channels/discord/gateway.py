@@ -15,7 +15,7 @@ from typing import Any, Final
 import aiohttp
 
 from postroom.channels.discord.building import BAD_TOKEN, USER, made_at_us, snowflake
-from postroom.kernel.http.answers import JsonObject, as_object, objects_in
+from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, objects_in
 from postroom.kernel.values.errors import TargetUnavailable
 from postroom.message.inbound import Flag, InboundEvent, InboundFile, InboundMessage, Listened, Press
 
@@ -197,16 +197,16 @@ class _GatewaySession:
         self.id, self.resume_url, self.sequence = "", "", None
 
 
-def _identify(token: str, intents: int) -> dict[str, Any]:
+def _identify(token: str, intents: int) -> JsonBody:
     properties = {"os": "linux", "browser": "postroom", "device": "postroom"}
     return {"op": _Op.IDENTIFY, "d": {"token": token, "intents": intents, "properties": properties}}
 
 
-def _resume(token: str, session: _GatewaySession) -> dict[str, Any]:
+def _resume(token: str, session: _GatewaySession) -> JsonBody:
     return {"op": _Op.RESUME, "d": {"token": token, "session_id": session.id, "seq": session.sequence}}
 
 
-def _heartbeat(session: _GatewaySession) -> dict[str, Any]:
+def _heartbeat(session: _GatewaySession) -> JsonBody:
     return {"op": _Op.HEARTBEAT, "d": session.sequence}
 
 

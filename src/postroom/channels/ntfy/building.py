@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from postroom.channels.email.building import encoded
 from postroom.channels.shared import check_text, one_line, plain_name, plain_type, with_links
-from postroom.kernel.http.answers import JsonObject, asked_seconds, broken, json_object, throttled
+from postroom.kernel.http.answers import JsonBody, JsonObject, asked_seconds, broken, json_object, throttled
 from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.text.rich import cut, marked, split
 from postroom.kernel.values.errors import (
@@ -44,7 +44,7 @@ class NtfyCall:
     is_edit: bool = False
     deletes: bool = False
     about: str = ""
-    body: Mapping[str, Any] = field(repr=False)
+    body: JsonObject = field(repr=False)
     file: Attachment | None = field(default=None, repr=False)
 
     @property
@@ -145,8 +145,8 @@ def _check_text(message: Message) -> None:
     check_text(message, subject=True)
 
 
-def _body(message: Message, topic: str, text: str) -> dict[str, Any]:
-    body: dict[str, Any] = {"topic": topic, "message": text, "priority": _PRIORITIES[message.priority]}
+def _body(message: Message, topic: str, text: str) -> JsonBody:
+    body: JsonBody = {"topic": topic, "message": text, "priority": _PRIORITIES[message.priority]}
     speaker = message.origin_butler
     if title := title_of(message.subject or "") or speaker:
         body["title"] = title
@@ -155,12 +155,12 @@ def _body(message: Message, topic: str, text: str) -> dict[str, Any]:
     return body
 
 
-def _put_buttons(body: dict[str, Any], message: Message, topic: str, answers_url: str) -> None:
+def _put_buttons(body: JsonBody, message: Message, topic: str, answers_url: str) -> None:
     if message.markup and (actions := _actions_of(message.markup, topic, answers_url)):
         body["actions"] = actions
 
 
-def _call(delivery_id: DeliveryId, place: int, body: dict[str, Any], *, is_edit: bool = False) -> NtfyCall:
+def _call(delivery_id: DeliveryId, place: int, body: JsonBody, *, is_edit: bool = False) -> NtfyCall:
     name = sequence_id(delivery_id, place)
     return NtfyCall(topic=body["topic"], sequence_id=name, is_edit=is_edit, body=body | {"sequence_id": name})
 
@@ -207,7 +207,7 @@ _LABEL_BYTES: Final = 120
 _URL_BYTES: Final = 600
 
 
-def _actions_of(markup: Markup, topic: str, answers_url: str) -> list[dict[str, Any]]:
+def _actions_of(markup: Markup, topic: str, answers_url: str) -> list[JsonBody]:
     """Links that find no place stand in the text; for what is pressed there is no other place."""
     pressed = [_press(button, topic, answers_url) for button in markup.every_button if button.token is not None]
     if len(pressed) > _MOST:
@@ -229,7 +229,7 @@ def read_pressed(body: str) -> tuple[str, str] | None:
     return (found["token"], found["topic"]) if found else None
 
 
-def _press(button: Button, topic: str, answers_url: str) -> dict[str, Any]:
+def _press(button: Button, topic: str, answers_url: str) -> JsonBody:
     if not answers_url:
         raise ValidationError("buttons on ntfy need a topic for the answers: set answers_topic")
     if not _TOKEN.fullmatch(button.token or ""):
@@ -244,7 +244,7 @@ def _press(button: Button, topic: str, answers_url: str) -> dict[str, Any]:
     }
 
 
-def _view(button: Button) -> dict[str, Any]:
+def _view(button: Button) -> JsonBody:
     return {"action": "view", "label": _label(button), "url": button.url}
 
 
@@ -264,7 +264,7 @@ def _label(button: Button) -> str:
 # Files for an ntfy topic: each a notification of its own after the text, with what it says in headers.
 
 
-def _file_bodies(message: Message, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _file_bodies(message: Message, body: JsonBody) -> Iterator[JsonBody]:
     """`body` is what all of them have in common."""
     for place, one in enumerate(message.attachments, 1):
         is_marked = message.repeated and place == len(message.attachments)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 import aiohttp
 
@@ -27,7 +27,7 @@ from postroom.channels.ntfy.building import (
     read_refusal,
 )
 from postroom.channels.shared import asked, base_url, check_files, read_file
-from postroom.kernel.http.answers import JsonObject, as_object, json_object, provider_words
+from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, json_object, provider_words
 from postroom.kernel.http.call import MOST_BYTES, HttpAnswer, HttpCall, whole_answer
 from postroom.kernel.values.errors import (
     PostroomError,
@@ -212,7 +212,7 @@ class _TopicStream:
         return self._session
 
 
-def _as_it_is(headers: Mapping[str, str]) -> dict[str, Any]:
+def _as_it_is(headers: Mapping[str, str]) -> JsonBody:
     return {"headers": headers, "allow_redirects": False}
 
 

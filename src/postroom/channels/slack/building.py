@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 from urllib.parse import urlsplit
 
 from postroom.channels.shared import check_text, one_line, token_of
@@ -26,6 +26,7 @@ from postroom.channels.slack.web_api import (
     address,
     is_message_id,
 )
+from postroom.kernel.http.answers import JsonBody
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import (
     RichText,
@@ -71,7 +72,7 @@ def build(message: Message, key: bytes) -> Sequence[SlackCall]:
             assert_never(message.intent)
 
 
-def _posts(message: Message, key: bytes, where: dict[str, Any]) -> Sequence[SlackCall]:
+def _posts(message: Message, key: bytes, where: JsonBody) -> Sequence[SlackCall]:
     """Buttons stand under the last text; the files come after it, each published by itself."""
     check_text(message)
     to = {"channel": _address(message)} | where
@@ -80,14 +81,14 @@ def _posts(message: Message, key: bytes, where: dict[str, Any]) -> Sequence[Slac
     return (*(SlackCall(method=POST, body=body) for body in bodies), *_files(message, to))
 
 
-def _bodies(message: Message, key: bytes, to: dict[str, Any], texts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _bodies(message: Message, key: bytes, to: JsonBody, texts: list[JsonBody]) -> list[JsonBody]:
     return [
         to | shown | _NO_MARKUP | _NO_PREVIEWS | _marked(key, message.delivery_id, number)
         for number, shown in enumerate(texts)
     ]
 
 
-def _files(message: Message, to: dict[str, Any]) -> Iterator[SlackCall]:
+def _files(message: Message, to: JsonBody) -> Iterator[SlackCall]:
     for place, one in enumerate(message.attachments, 1):
         is_marked = message.repeated and place == len(message.attachments)
         yield SlackCall(method=PUBLISH, body=to | ({"initial_comment": REPEAT_MARK} if is_marked else {}), file=one)
@@ -133,26 +134,26 @@ def _reaction(message: Message) -> SlackCall:
     return SlackCall(method=REACT, body=body)
 
 
-def _contents(message: Message) -> list[dict[str, Any]]:
+def _contents(message: Message) -> list[JsonBody]:
     """Before files a mark makes no part of its own: it would come where a file was."""
     plain = _parts(message, repeated=False)
     marked = _parts(message, repeated=True) if message.repeated else plain
     return plain if message.attachments and len(marked) != len(plain) else marked
 
 
-def _parts(message: Message, *, repeated: bool) -> list[dict[str, Any]]:
+def _parts(message: Message, *, repeated: bool) -> list[JsonBody]:
     if message.format is Format.MARKDOWN:
         return [_content(part) for part in rich_parts(rich_of(message.text), repeated=repeated)]
     pieces = parts(message.text)
     return [_shown(piece) for piece in (with_mark(pieces, REPEAT_MARK) if repeated else pieces)]
 
 
-def _shown(piece: str) -> dict[str, Any]:
+def _shown(piece: str) -> JsonBody:
     """The block is what people see; `text` is for notifications and screen readers."""
     return {"text": escaped(piece), "blocks": [section(piece)]}
 
 
-def _marked(key: bytes, delivery_id: DeliveryId, part: int) -> dict[str, Any]:
+def _marked(key: bytes, delivery_id: DeliveryId, part: int) -> JsonBody:
     mark = hmac.new(key, f"{delivery_id}:{part}".encode(), hashlib.sha256).hexdigest()[:32]
     return {"metadata": {"event_type": EVENT_TYPE, "event_payload": {"mark": mark}}}
 
@@ -257,8 +258,6 @@ _LOOKS: Final = {
     SpanStyle.CODE: "code",
 }
 
-_Content = dict[str, Any]
-
 
 def rich_of(text: str) -> RichText:
     """Only the web is linked; other targets stand beside their words."""
@@ -270,12 +269,12 @@ def rich_parts(rich: RichText, *, repeated: bool = False) -> list[RichText]:
     return _with_mark(parts) if repeated else parts
 
 
-def _content(part: RichText) -> _Content:
+def _content(part: RichText) -> JsonBody:
     """The block is what people see; `text` is for notifications and screen readers, and says as much."""
     return {"text": escaped(readable(part)), "blocks": [rich_block(part)]}
 
 
-def rich_block(part: RichText) -> _Content:
+def rich_block(part: RichText) -> JsonBody:
     """Without the looks where there are too many of them: where links lead, code and quotes matter more."""
     whole = _block(part)
     return whole if _size(whole) <= LONGEST_BLOCK else _block(part.without(lambda span: span.style in _LOOKS))
@@ -292,11 +291,11 @@ def _fits(part: RichText) -> bool:
     return _written_length(readable(part)) <= PART_LIMIT and _size(rich_block(part)) <= LONGEST_BLOCK
 
 
-def _size(block: _Content) -> int:
+def _size(block: JsonBody) -> int:
     return len(json.dumps(block, ensure_ascii=False))
 
 
-def _block(part: RichText) -> _Content:
+def _block(part: RichText) -> JsonBody:
     return {"type": "rich_text", "elements": [_rich_element(kind, piece) for kind, piece in _pieces(part)]}
 
 
@@ -325,7 +324,7 @@ def _kind(spans: Sequence[TextSpan]) -> _Kind:
     return _Kind(code=code, quote=next((span for span in spans if span.style is SpanStyle.QUOTE), None))
 
 
-def _rich_element(kind: _Kind, piece: RichText) -> _Content:
+def _rich_element(kind: _Kind, piece: RichText) -> JsonBody:
     """No code stands in a quote here, but it has the line of a quote beside it."""
     if kind.code is not None:
         line = {"border": 1} if kind.quote else {}
@@ -334,7 +333,7 @@ def _rich_element(kind: _Kind, piece: RichText) -> _Content:
     return {"type": name, "elements": list(_inline(piece))}
 
 
-def _inline(piece: RichText) -> Iterator[_Content]:
+def _inline(piece: RichText) -> Iterator[JsonBody]:
     place = 0
     for text, spans in runs(piece):
         place += len(text)
@@ -365,7 +364,7 @@ _WEB_ADDRESS = re.compile(r"https?://[^\s<>]+")
 _STYLES: Final = {ButtonStyle.PRIMARY: "primary", ButtonStyle.SUCCESS: "primary", ButtonStyle.DANGER: "danger"}
 
 
-def section(text: str) -> dict[str, Any]:
+def section(text: str) -> JsonBody:
     """
     `plain_text` is what Slack does not format; a message's own `text` it formats whatever `mrkdwn` says.
 
@@ -374,7 +373,7 @@ def section(text: str) -> dict[str, Any]:
     return {"type": "section", "text": _plain(escaped(text))}
 
 
-def _actions(markup: Markup | None) -> list[dict[str, Any]]:
+def _actions(markup: Markup | None) -> list[JsonBody]:
     """Nothing to press: no block, for an empty one is refused. A reply needs no box here, every message has one."""
     buttons = markup.every_button if markup else ()
     if len(buttons) > _MOST_BUTTONS:
@@ -383,7 +382,7 @@ def _actions(markup: Markup | None) -> list[dict[str, Any]]:
     return [{"type": "actions", "elements": elements}] if elements else []
 
 
-def _element(number: int, button: Button) -> dict[str, Any]:
+def _element(number: int, button: Button) -> JsonBody:
     """`action_id` has to differ from button to button; what was pressed is said by `value`."""
     element = {
         "type": "button",
@@ -402,7 +401,7 @@ def _action(button: Button) -> dict[str, str]:
     return {"value": token_of(button, _LONGEST_TOKEN)}
 
 
-def _plain(text: str) -> dict[str, Any]:
+def _plain(text: str) -> JsonBody:
     return {"type": "plain_text", "text": text, "emoji": True}
 
 

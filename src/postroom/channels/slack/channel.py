@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -42,7 +42,7 @@ from postroom.channels.slack.web_api import (
     is_place,
     is_user,
 )
-from postroom.kernel.http.answers import JsonObject, as_object, provider_words
+from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, provider_words
 from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable
 from postroom.message.attachment import Attachment, FileContents
 from postroom.message.delivery import Message, Receipt
@@ -263,7 +263,7 @@ def _receipt(call: SlackCall, told: JsonObject) -> Receipt:
     return Receipt(str(stamp), conversation=str(channel) if is_place(channel) else None)
 
 
-def _aside(where: PressedIn, text: str) -> dict[str, Any]:
+def _aside(where: PressedIn, text: str) -> JsonBody:
     words = shortened(text, PART_LIMIT)
     body = {"channel": where.channel, "user": where.user, "text": words, "parse": "none"}
     block = {"type": "section", "text": {"type": "plain_text", "text": words, "emoji": True}}

@@ -9,11 +9,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from postroom.channels.shared import asked, base_url, fetched, is_at, plain_name
 from postroom.kernel.http.answers import (
+    JsonBody,
     JsonObject,
     as_object,
     asked_seconds,
@@ -86,7 +87,7 @@ class SlackCall:
     """
 
     method: str
-    body: Mapping[str, Any] = field(repr=False)
+    body: JsonObject = field(repr=False)
     keeps_text: bool = False
     file: Attachment | None = field(default=None, repr=False)
 
@@ -265,15 +266,13 @@ class SlackWebApi:
     def is_encrypted(self) -> bool:
         return self.base_url.startswith("https:")
 
-    async def call(
-        self, method: str, body: Mapping[str, Any], timeout_seconds: float, *, token: str = ""
-    ) -> JsonObject:
+    async def call(self, method: str, body: JsonObject, timeout_seconds: float, *, token: str = "") -> JsonObject:
         """Raises one of our errors unless Slack says `ok`; `token` is for the few methods that want another one."""
         headers = _JSON | {"Authorization": f"Bearer {token or self._token}"}
         content = json.dumps(body).encode()
         return await self._post(f"{self.base_url}/{method}", content, headers, timeout_seconds)
 
-    async def ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float, *, token: str = "") -> JsonObject:
+    async def ask(self, method: str, body: JsonObject, timeout_seconds: float, *, token: str = "") -> JsonObject:
         return await asked(self.call(method, body, timeout_seconds, token=token))
 
     async def fill_in(self, method: str, fields: Mapping[str, str], timeout_seconds: float) -> JsonObject:
@@ -297,7 +296,7 @@ class SlackWebApi:
             return replace(found, content=None, problem="the app may not read files: it needs the scope files:read")
         return found
 
-    async def look(self, method: str, query: Mapping[str, Any], timeout_seconds: float) -> JsonObject:
+    async def look(self, method: str, query: JsonObject, timeout_seconds: float) -> JsonObject:
         """A question by one of the methods that want their arguments in the URL."""
         headers = {"Authorization": f"Bearer {self._token}"}
         url = f"{self.base_url}/{method}?{urlencode(query)}"
@@ -425,7 +424,7 @@ class SlackSearch:
         raise TargetUnavailable("too much was written at Slack since to look through it all")
 
 
-def _asked_since(call: SlackCall, channel: str, since: datetime) -> dict[str, Any]:
+def _asked_since(call: SlackCall, channel: str, since: datetime) -> JsonBody:
     oldest = f"{(since - _SKEW).timestamp():.6f}"
     wanted = {"channel": channel, "oldest": oldest, "inclusive": "true", "limit": _PAGE, "include_all_metadata": "true"}
     return wanted | ({"ts": call.thread} if call.thread else {})

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import accumulate
-from typing import Any, Final
+from typing import Final
 
 from postroom.channels.shared import fits_a_button, form_files, linked, one_line, token_of, with_links
-from postroom.kernel.http.answers import JsonObject, as_object, asked_seconds, broken, objects_in, throttled
+from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, asked_seconds, broken, objects_in, throttled
 from postroom.kernel.http.call import MultipartForm, form_of
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import (
@@ -52,7 +52,7 @@ class TelegramCall:
     """
 
     method: str
-    body: Mapping[str, Any] = field(repr=False)
+    body: JsonObject = field(repr=False)
     files: tuple[Attachment, ...] = field(default=(), repr=False)
     brought: bool = False
     instead: TelegramCall | None = field(default=None, repr=False)
@@ -68,7 +68,7 @@ class TelegramCall:
         return [*words, *named, *targets, *_behind_buttons(self.body.get("reply_markup", {}))]
 
 
-def _behind_buttons(markup: Mapping[str, Any]) -> Iterator[str]:
+def _behind_buttons(markup: JsonObject) -> Iterator[str]:
     for row in markup.get("inline_keyboard", []):
         for key in row:
             yield key.get("url") or key["callback_data"]
@@ -92,7 +92,7 @@ def read_refusal(status: int, told: JsonObject, retry_after: str | None, words: 
 
 MOST_ENTITIES: Final = 100  # Telegram silently leaves out the others
 _MOST_MORE: Final = 5  # messages for the sake of looks: a chat takes one in a second, and others wait for theirs
-_NO_PREVIEW: Final[dict[str, Any]] = {"link_preview_options": {"is_disabled": True}}
+_NO_PREVIEW: Final[JsonBody] = {"link_preview_options": {"is_disabled": True}}
 _TYPES: Final = {
     SpanStyle.BOLD: "bold",
     SpanStyle.HEADING: "bold",
@@ -113,7 +113,7 @@ def rich_of(message: Message) -> RichText:
     return rich.followed_by(with_links(rich.text, linked(message.markup)))
 
 
-def bodies(message: Message, limit: int = TEXT_LIMIT) -> list[dict[str, Any]]:
+def bodies(message: Message, limit: int = TEXT_LIMIT) -> list[JsonBody]:
     parts = _parts(rich_of(message), limit)
     return [_body(part) for part in (with_mark(parts, REPEAT_MARK, limit) if message.repeated else parts)]
 
@@ -136,12 +136,12 @@ def _links(part: RichText) -> Sequence[TextSpan]:
     return part.links
 
 
-def _body(part: RichText) -> dict[str, Any]:
+def _body(part: RichText) -> JsonBody:
     found = _entities(part)
     return {"text": part.text, **_NO_PREVIEW} | ({"entities": found} if found else {})
 
 
-def _entities(part: RichText) -> list[dict[str, Any]]:
+def _entities(part: RichText) -> list[JsonBody]:
     """What matters most when there are too many: where links lead, then code, then the looks."""
     spans = _lawful(part)
     kept = frozenset(sorted(spans, key=lambda span: _RANK.get(span.style, len(_RANK)))[:MOST_ENTITIES])
@@ -175,8 +175,8 @@ def _around(outer: TextSpan, code: TextSpan) -> list[TextSpan]:
     return [piece for piece in (before, after) if piece.start < piece.end]
 
 
-def _entity(span: TextSpan, units: Sequence[int]) -> dict[str, Any]:
-    entity: dict[str, Any] = {"type": _TYPES[span.style], "offset": units[span.start]}
+def _entity(span: TextSpan, units: Sequence[int]) -> JsonBody:
+    entity: JsonBody = {"type": _TYPES[span.style], "offset": units[span.start]}
     entity["length"] = units[span.end] - units[span.start]
     if span.style is SpanStyle.LINK:
         entity["url"] = span.detail
@@ -191,25 +191,25 @@ _TOKEN_BYTES: Final = 64
 MOST_BUTTONS: Final = 100
 LONGEST_LABEL: Final = 64
 _LONGEST_PLACEHOLDER: Final = 64
-_NO_KEYBOARD: Final[dict[str, Any]] = {"inline_keyboard": []}
+_NO_KEYBOARD: Final[JsonBody] = {"inline_keyboard": []}
 
 
-def reply_markup(markup: Markup, *, selective: bool = False) -> dict[str, Any] | None:
+def reply_markup(markup: Markup, *, selective: bool = False) -> JsonBody | None:
     """`selective`: in a group, only the one who is answered is asked to reply."""
     if markup.force_reply:
         return _reply_box(markup, selective)
     return keyboard(markup) if any(map(fits_a_button, markup.every_button)) else None
 
 
-def keyboard(markup: Markup) -> dict[str, Any]:
+def keyboard(markup: Markup) -> JsonBody:
     if len(markup.every_button) > MOST_BUTTONS:
         raise ValidationError(f"a Telegram message has at most {MOST_BUTTONS} buttons")
     rows = [[_key(button) for button in row if fits_a_button(button)] for row in markup.buttons]
     return {"inline_keyboard": [row for row in rows if row]}
 
 
-def _reply_box(markup: Markup, selective: bool) -> dict[str, Any]:
-    box: dict[str, Any] = {"force_reply": True}
+def _reply_box(markup: Markup, selective: bool) -> JsonBody:
+    box: JsonBody = {"force_reply": True}
     if selective:
         box["selective"] = True
     if markup.placeholder:
@@ -217,8 +217,8 @@ def _reply_box(markup: Markup, selective: bool) -> dict[str, Any]:
     return box
 
 
-def _key(button: Button) -> dict[str, Any]:
-    key: dict[str, Any] = {"text": cut(one_line(button.label), LONGEST_LABEL), **_action(button)}
+def _key(button: Button) -> JsonBody:
+    key: JsonBody = {"text": cut(one_line(button.label), LONGEST_LABEL), **_action(button)}
     return key | ({"style": str(button.style)} if button.style else {})
 
 
@@ -241,8 +241,7 @@ _AS_CAPTION: Final = {"text": "caption", "entities": "caption_entities"}
 
 BROUGHT: Final = "album:"
 
-_Shown = dict[str, Any]
-_Show = Callable[[Message, int], list[_Shown]]
+_Show = Callable[[Message, int], list[JsonBody]]
 """The text in parts of at most so many units, each as the part of a call's body that shows it."""
 
 
@@ -310,7 +309,7 @@ def _is_album(files: Sequence[Attachment]) -> bool:
     return 1 < len(files) <= _ALBUM_FILES and sum(one.size for one in files) <= _ALBUM_BYTES
 
 
-def _file_calls(files: Sequence[Attachment], said: _Shown, *, album: bool) -> list[TelegramCall]:
+def _file_calls(files: Sequence[Attachment], said: JsonBody, *, album: bool) -> list[TelegramCall]:
     """Photos and documents do not mix in an album: beside other files a photo is a document, too."""
     if not album:
         return [_file_call(one, said) for one in files]
@@ -325,17 +324,17 @@ def _is_photo(file: Attachment) -> bool:
     return file.media_type.lower() in _PHOTO_TYPES and file.size <= _PHOTO_BYTES
 
 
-def _file_call(file: Attachment, said: _Shown) -> TelegramCall:
+def _file_call(file: Attachment, said: JsonBody) -> TelegramCall:
     if _is_photo(file):
         return TelegramCall(method=_PHOTO, body=said, files=(file,))
     return TelegramCall(method=DOCUMENT, body=said | _AS_IT_IS, files=(file,))
 
 
-def _text_calls(shown: Sequence[_Shown]) -> list[TelegramCall]:
+def _text_calls(shown: Sequence[JsonBody]) -> list[TelegramCall]:
     return [TelegramCall(method="sendMessage", body=one) for one in shown]
 
 
-def _caption(shown: _Shown) -> _Shown:
+def _caption(shown: JsonBody) -> JsonBody:
     """A caption shows no preview of a link, so there is none to forbid."""
     return {_AS_CAPTION[name]: value for name, value in shown.items() if name in _AS_CAPTION}
 
@@ -380,7 +379,7 @@ def edits(message: Message, revises: Revision, chat_id: int | str, show: _Show) 
     return [last, *others, *(_answer(chat_id, numbers[0], one) for one in shown[len(numbers) :])]
 
 
-def _edit(chat_id: int | str, number: int, shown: _Shown) -> TelegramCall:
+def _edit(chat_id: int | str, number: int, shown: JsonBody) -> TelegramCall:
     return TelegramCall(method="editMessageText", body={"chat_id": chat_id, "message_id": number, **shown})
 
 
@@ -390,7 +389,7 @@ def _delete(chat_id: int | str, number: int, or_say: str = "") -> TelegramCall:
     return TelegramCall(method=_DELETE, body={"chat_id": chat_id, "message_id": number}, instead=instead)
 
 
-def _answer(chat_id: int | str, to: int, shown: _Shown) -> TelegramCall:
+def _answer(chat_id: int | str, to: int, shown: JsonBody) -> TelegramCall:
     about = {"message_id": to, "allow_sending_without_reply": True}
     return TelegramCall(method="sendMessage", body={"chat_id": chat_id, "reply_parameters": about, **shown})
 
@@ -415,7 +414,7 @@ def is_unchanged(status: int, told: JsonObject) -> bool:
     return status == 400 and (_NOT_MODIFIED in said or _ALREADY_GONE in said)
 
 
-def _keyboard(markup: Markup | None) -> dict[str, Any]:
+def _keyboard(markup: Markup | None) -> JsonBody:
     if markup is None:
         return dict(_NO_KEYBOARD)
     if markup.force_reply:

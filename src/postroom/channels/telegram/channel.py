@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Final, assert_never
+from typing import ClassVar, Final, assert_never
 
 import structlog
 
@@ -38,7 +38,7 @@ from postroom.channels.telegram.building import (
 )
 from postroom.channels.telegram.building import bodies as rich_bodies
 from postroom.channels.telegram.updates import album_of, brought, is_in_group, listened
-from postroom.kernel.http.answers import JsonObject, as_object, json_object, objects_in, provider_words
+from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, json_object, objects_in, provider_words
 from postroom.kernel.http.call import HttpAnswer, HttpCall
 from postroom.kernel.text.rich import TEXT_LIMIT, cut, is_emoji, marked, split
 from postroom.kernel.values.errors import (
@@ -96,12 +96,12 @@ def build(message: Message) -> Sequence[TelegramCall]:
             assert_never(message.intent)
 
 
-def _texts(message: Message, first_only: Mapping[str, Any]) -> Sequence[TelegramCall]:
+def _texts(message: Message, first_only: JsonObject) -> Sequence[TelegramCall]:
     """No `parse_mode`, ever: text is data, so it cannot carry markup. Buttons stand under the last part."""
     check_text(message)
     under = reply_markup(message.markup, selective=bool(first_only)) if message.markup else None
     calls = calls_with_files(message, _shown, buttons=bool(under)) if message.attachments else _messages(message)
-    more: list[dict[str, Any]] = [{"chat_id": _chat_id(message)} for _ in calls]
+    more: list[JsonBody] = [{"chat_id": _chat_id(message)} for _ in calls]
     more[0] |= first_only
     if under:
         more[last_words(calls)]["reply_markup"] = under
@@ -112,7 +112,7 @@ def _messages(message: Message) -> list[TelegramCall]:
     return [TelegramCall(method="sendMessage", body=shown) for shown in _shown(message, TEXT_LIMIT)]
 
 
-def _shown(message: Message, limit: int) -> list[dict[str, Any]]:
+def _shown(message: Message, limit: int) -> list[JsonBody]:
     if message.format is Format.MARKDOWN:
         return rich_bodies(message, limit)
     parts = split(with_links(message.text, linked(message.markup)), limit)
@@ -264,7 +264,7 @@ class Telegram:
 
     async def updates(self, offset: int | None, timeout_seconds: float) -> list[JsonObject]:
         """What people wrote since `offset`; waits up to `timeout_seconds` for something to come."""
-        body: dict[str, Any] = {"timeout": int(timeout_seconds), "allowed_updates": list(_UPDATE_KINDS)}
+        body: JsonBody = {"timeout": int(timeout_seconds), "allowed_updates": list(_UPDATE_KINDS)}
         if offset is not None:
             body["offset"] = offset
         return objects_in((await self._ask("getUpdates", body, timeout_seconds + _POLL_MARGIN_SECONDS)).get("result"))
@@ -311,8 +311,8 @@ class Telegram:
         words = provider_words(told.get("description"), secrets=[self._token], private=call.private)
         return read_refusal(status, told, answer.retry_after, words, self._now()).told_by(status, words)
 
-    async def _ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> JsonObject:
+    async def _ask(self, method: str, body: JsonObject, timeout_seconds: float) -> JsonObject:
         return await blameless(self._told(method, body, timeout_seconds))
 
-    async def _told(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> JsonObject:
+    async def _told(self, method: str, body: JsonObject, timeout_seconds: float) -> JsonObject:
         return await asked(self._call(TelegramCall(method=method, body=body), timeout_seconds))

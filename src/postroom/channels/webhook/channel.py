@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from postroom.channels.capabilities import WEBHOOK
 from postroom.channels.shared import check_files, plain_name, plain_type, read_file
-from postroom.kernel.http.answers import json_object, refusal
+from postroom.kernel.http.answers import JsonBody, json_object, refusal
 from postroom.kernel.http.call import HttpAnswer, HttpCall, is_plainly_private, public_only
 from postroom.kernel.text.rich import is_single
 from postroom.kernel.values.errors import ValidationError
@@ -70,7 +70,7 @@ def _with_files(call: WebhookCall, contents: Sequence[bytes]) -> WebhookCall:
     return replace(call, body=_as_bytes(event), files=())
 
 
-def _file(one: Attachment, content: bytes) -> dict[str, Any]:
+def _file(one: Attachment, content: bytes) -> JsonBody:
     return {
         "name": plain_name(one),
         "media_type": plain_type(one),
@@ -80,7 +80,7 @@ def _file(one: Attachment, content: bytes) -> dict[str, Any]:
     }
 
 
-def _as_bytes(event: dict[str, Any]) -> bytes:
+def _as_bytes(event: JsonBody) -> bytes:
     return json.dumps(event, ensure_ascii=False).encode()
 
 
@@ -90,7 +90,7 @@ def _type(revises: Revision | None) -> str:
     return _RECALLED if revises.deletes else _REVISED
 
 
-def _data(message: Message) -> dict[str, Any]:
+def _data(message: Message) -> JsonBody:
     to = address(message.address)
     if to is None:
         raise ValidationError(f"recipient must be a name of one line and at most {_LONGEST_NAME} characters")
@@ -145,7 +145,7 @@ def _link(button: Button) -> dict[str, str]:
     return {"label": button.label, "url": button.url}
 
 
-def _revised(revision: Revision) -> dict[str, Any]:
+def _revised(revision: Revision) -> JsonBody:
     return {"delivery_id": revision.delivery_id, "ids": list(revision.provider_ids)}
 
 

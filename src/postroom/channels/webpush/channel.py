@@ -8,11 +8,11 @@ import hashlib
 import json
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from postroom.channels.capabilities import WEBPUSH
 from postroom.channels.shared import check_files, check_text
-from postroom.kernel.http.answers import refusal
+from postroom.kernel.http.answers import JsonBody, JsonObject, refusal
 from postroom.kernel.http.call import HttpAnswer, HttpCall, is_plainly_private, public_only
 from postroom.kernel.text.rich import cut, split
 from postroom.kernel.values.errors import (
@@ -60,7 +60,7 @@ class PushCall:
     device_id: str
     topic: str
     urgency: str
-    shown: Mapping[str, Any] = field(repr=False)
+    shown: JsonObject = field(repr=False)
 
     @property
     def written(self) -> bytes:
@@ -105,9 +105,9 @@ def _check(message: Message) -> None:
     check_text(message, subject=True)
 
 
-def _shown(message: Message, account: str, about: DeliveryId, device_id: str) -> dict[str, Any]:
+def _shown(message: Message, account: str, about: DeliveryId, device_id: str) -> JsonBody:
     pressed, link = _buttons(message)
-    shown: dict[str, Any] = {
+    shown: JsonBody = {
         "id": f"{message.delivery_id}",
         "tag": topic_of(about),
         "title": _line(message.subject or message.origin_butler or "Postroom", _TITLE_BYTES),

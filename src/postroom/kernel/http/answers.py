@@ -21,9 +21,10 @@ from postroom.kernel.values.errors import (
     shortened,
 )
 
-# Its JSON, of which nothing is certain.
+# Its JSON, of which nothing is certain; and what we say to it.
 
 JsonObject = Mapping[str, Any]
+JsonBody = dict[str, Any]
 
 
 def json_object(said: bytes | str) -> JsonObject:
