@@ -18,7 +18,7 @@ from postroom.conversations.store import WRITTEN, StoredInbound, TalkPulse
 from postroom.delivery.files.taking import DAY_US, Retention
 from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery, RowPage
 from postroom.delivery.rules.breaker import BreakerPolicy
-from postroom.delivery.seams import Ledger
+from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.inbox.model import NotificationQuery, Shelf
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.audit import AuditKind, AuditQuery
@@ -54,7 +54,7 @@ class Asked:
     """One database at one size; `now_us` is the moment before which everything in it happened."""
 
     database: Database
-    ledger: Ledger
+    ledger: DeliveryLedger
     now_us: int
     size: int
 

@@ -22,7 +22,7 @@ from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.target import as_it_stands
-from postroom.delivery.seams import Ledger
+from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
 from postroom.delivery.store.postgres import PostgresLedger
 from postroom.delivery.store.sqlite import SqliteLedger
@@ -75,11 +75,11 @@ class Nobody:
 
 
 @asynccontextmanager
-async def opened(url: str) -> AsyncIterator[tuple[Database, Ledger]]:
+async def opened(url: str) -> AsyncIterator[tuple[Database, DeliveryLedger]]:
     database: SqliteDatabase | PostgresDatabase
     if url.startswith("sqlite"):
         database = SqliteDatabase(Path(url.removeprefix("sqlite:///")))
-        ledger: Ledger = SqliteLedger(database)
+        ledger: DeliveryLedger = SqliteLedger(database)
     else:
         database = PostgresDatabase(url)
         ledger = PostgresLedger(database)

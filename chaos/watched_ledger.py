@@ -8,14 +8,14 @@ from chaos.crash_points import Crash, Point
 from chaos.journal import Journal, Step
 from chaos.tokens import token_in
 from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
-from postroom.delivery.seams import Ledger
+from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Receipt
 
 
-class WatchedLedger:
-    def __init__(self, inner: Ledger, journal: Journal, crash: Crash) -> None:
+class WatchedLedger(DeliveryLedger):
+    def __init__(self, inner: DeliveryLedger, journal: Journal, crash: Crash) -> None:
         self._inner = inner
         self._journal = journal
         self._crash = crash

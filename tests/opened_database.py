@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom.delivery.seams import Ledger
+from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.delivery.store.postgres import PostgresLedger
 from postroom.delivery.store.sqlite import SqliteLedger
 from postroom.kernel.database.engine import Database
@@ -42,7 +42,7 @@ async def _open(database: Database) -> AsyncIterator[Database]:
         await database.close()
 
 
-def ledger_of(database: Database) -> Ledger:
+def ledger_of(database: Database) -> DeliveryLedger:
     if isinstance(database, SqliteDatabase):
         return SqliteLedger(database)
     assert isinstance(database, PostgresDatabase)

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from tests.support.sample_deliveries import LEASE, NOON_US, SECOND
 
 from postroom.delivery.model import Claim, NewDelivery
-from postroom.delivery.seams import Ledger
+from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.delivery.store.tables import delivery_requests
 from postroom.kernel.database.engine import Database
 
@@ -18,7 +18,7 @@ from postroom.kernel.database.engine import Database
 @dataclass(frozen=True, slots=True)
 class Store:
     database: Database
-    ledger: Ledger
+    ledger: DeliveryLedger
 
     async def rows(self, table: Any) -> list[dict[str, Any]]:
         def work(connection: Connection) -> list[dict[str, Any]]:

@@ -29,7 +29,8 @@ from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.target import as_it_stands
-from postroom.delivery.seams import Breakers, Ledger, Limits
+from postroom.delivery.seams import Breakers, Limits
+from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
 from postroom.delivery.store.sqlite import SqliteLedger
 from postroom.delivery.store.tables import delivery_attempts, delivery_requests
@@ -293,7 +294,7 @@ def envelope(message: str = "Hello", **fields: Any) -> dict[str, Any]:
 class Parts:
     """What a world may be given instead of its own."""
 
-    ledger: Ledger | None = None
+    ledger: DeliveryLedger | None = None
     limits: Limits | None = None
     breakers: Breakers | None = None
     policy: DeliveryPolicy = field(default_factory=DeliveryPolicy)

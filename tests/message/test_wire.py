@@ -14,7 +14,7 @@ import pytest
 from tests.support.envelopes import CONTEXT, GOOD, REACT, REPLY, SEND, spoiled
 
 from postroom.channels.capabilities import KINDS
-from postroom.delivery.model import Snapshot, Waiting, WaitKind, outcome_of
+from postroom.delivery.model import Snapshot, WaitKind, WaitReason, outcome_of
 from postroom.kernel.values.errors import (
     CircuitOpenError,
     DeliveryTimeout,
@@ -363,7 +363,7 @@ def test_a_possible_duplicate_and_a_reason_to_wait_are_said() -> None:
         SNAPSHOT,
         status=Status.PENDING,
         possible_duplicate=True,
-        waiting=Waiting(kind=WaitKind.OURSELVES, detail="throttled"),
+        waiting=WaitReason(kind=WaitKind.OURSELVES, detail="throttled"),
     )
 
     delivery = notify_response(outcome_of(snapshot, request_id="r"))["delivery"]

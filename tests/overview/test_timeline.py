@@ -8,7 +8,7 @@ import pytest
 from tests.support.delivery_rows import a_call, a_delivery
 
 from postroom.approvals.model import ApprovalEventType
-from postroom.delivery.model import Waiting, WaitKind
+from postroom.delivery.model import WaitKind, WaitReason
 from postroom.delivery.reading.record import CallMade, KeptLetter, KeptNews, KeptRefusal, TracedDelivery
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import AttemptResult, QuarantineReason, Status
@@ -88,7 +88,7 @@ def test_a_delivery_is_told_from_the_call_to_the_receipt() -> None:
 
 
 def test_what_is_still_to_come_stands_last() -> None:
-    reason = Waiting(kind=WaitKind.CIRCUIT, detail="open")
+    reason = WaitReason(kind=WaitKind.CIRCUIT, detail="open")
     waiting = traced(status=Status.PENDING, terminal_at_us=None, not_before_us=at(30), waiting=reason)
 
     last = timeline(file(waiting), NOW)[-1]

@@ -20,7 +20,7 @@ from postroom.attention.model import NoticeState
 from postroom.attention.reading import NoticeView, SendView
 from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import Acked, Fact, MayArriveTwice, Withdrawn
-from postroom.delivery.model import Waiting, WaitKind
+from postroom.delivery.model import WaitKind, WaitReason
 from postroom.delivery.reading.record import CallMade, KeptLetter, KeptNews, KeptRefusal, TracedDelivery
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.inbox.model import Preferences, Terms
@@ -86,8 +86,8 @@ def letter(reason: QuarantineReason, **more: Any) -> KeptLetter:
     return KeptLetter(id="l", quarantine_reason=reason, **more)
 
 
-def waiting(kind: WaitKind, detail: str = "") -> Waiting:
-    return Waiting(kind=kind, detail=detail)
+def waiting(kind: WaitKind, detail: str = "") -> WaitReason:
+    return WaitReason(kind=kind, detail=detail)
 
 
 OPEN = Circuit(state=CircuitState.OPEN, failures=5, reason="connection refused")
@@ -309,7 +309,7 @@ def test_a_refusal_names_the_limit_and_says_that_nothing_was_sent() -> None:
     circuit=st.none() | st.just(OPEN),
 )
 def test_whatever_the_record_holds_there_is_an_answer(
-    status: Status, attempts: list[Any], reason: Waiting | None, duplicate: bool, quarantine: Any, circuit: Any
+    status: Status, attempts: list[Any], reason: WaitReason | None, duplicate: bool, quarantine: Any, circuit: Any
 ) -> None:
     put_aside = letter(quarantine, replay_count=1) if quarantine else None
     delivery = row(status, attempts=len(attempts), waiting=reason, possible_duplicate=duplicate, letter=put_aside)

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import replace
 from typing import Any
 
-from postroom.delivery.model import Claim, Lease, NewDelivery, Settlement, Waiting, WaitKind
+from postroom.delivery.model import Claim, Lease, NewDelivery, Settlement, WaitKind, WaitReason
 from postroom.delivery.rules.retry import delivered, failed, put_back
 from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId, IdMint
@@ -63,7 +63,7 @@ def ending(claim: Claim, event: DeliveryEvent, *, now_us: int = NOON_US, delay_s
         case DeliveryEvent.DELIVER:
             return delivered(claim, Receipt("77"), started_us=now_us, now_us=now_us + 1000)
         case DeliveryEvent.RELEASE | DeliveryEvent.POSTPONE:
-            waiting = Waiting(kind=WaitKind.OURSELVES, detail=f"because of {event}")
+            waiting = WaitReason(kind=WaitKind.OURSELVES, detail=f"because of {event}")
             return put_back(claim, event, now_us=now_us, delay_seconds=delay_seconds, waiting=waiting)
         case _:
             verdict = AttemptVerdict(event, delay_seconds)

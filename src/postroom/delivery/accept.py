@@ -35,9 +35,9 @@ from postroom.delivery.seams import (
     AddressBook,
     Breakers,
     Gate,
-    Ledger,
     Limits,
 )
+from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import (
     FieldError,
@@ -103,7 +103,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    ledger: Ledger
+    ledger: DeliveryLedger
     channels: Mapping[str, Channel]
     book: AddressBook
     sent: StoredSent
@@ -196,7 +196,7 @@ class Acceptance:
         channel = self._channel(outgoing.channel)
         revises: Revision | None = None
         if about := outgoing.revises or outgoing.follows:
-            sent = await resolve_revision(outgoing, about, self.sent.sent, self.ledger)
+            sent = await resolve_revision(outgoing, about, self.sent.sent, self.ledger.get)
             target, revises = revision_target(outgoing, sent, channel)
         else:
             target = plain_target(outgoing, channel) or await resolve_target(outgoing, channel, self.book)
@@ -410,7 +410,7 @@ class Arrival(Generic[_Answer]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstWrite:
-    ledger: Ledger
+    ledger: DeliveryLedger
     dispatcher: Dispatcher
     pipeline: Pipeline
     clock: Clock
@@ -427,7 +427,8 @@ class FirstWrite:
             lease = self.dispatcher.lease(new, asked_at_us, sending=permit is not None)
             inserted = await self._insert(new, lease)
             if self.clock.now_us() - asked_at_us > _MARK_GOOD_FOR_US:
-                inserted = _unmarked(inserted)
+                # To be marked anew, with a whole lease, and only if it is still ours.
+                inserted = replace(inserted, claim=inserted.claim and replace(inserted.claim, sending=False))
             marked = inserted.claim is not None and inserted.claim.sending
         except StoreUnavailable:
             if permit is not None:
@@ -444,8 +445,3 @@ class FirstWrite:
             return await self.ledger.insert(new, lease)
         except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
             return await self.ledger.insert(new, lease)
-
-
-def _unmarked(inserted: Inserted) -> Inserted:
-    """To be marked anew, with a whole lease, and only if it is still ours."""
-    return replace(inserted, claim=inserted.claim and replace(inserted.claim, sending=False))

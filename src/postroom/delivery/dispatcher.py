@@ -14,7 +14,8 @@ from postroom.delivery.pipeline import Pipeline, Ready
 from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.retry import RetryPolicy, conclude
-from postroom.delivery.seams import Ledger, Limits
+from postroom.delivery.seams import Limits
+from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import StoreUnavailable
@@ -40,7 +41,7 @@ class Dispatcher:
     def __init__(
         self,
         *,
-        ledger: Ledger,
+        ledger: DeliveryLedger,
         channels: Collection[str],
         pipeline: Pipeline,
         recovery: Recovery,
@@ -119,7 +120,7 @@ class Dispatcher:
         if self._is_time(self._next_sweep_us):
             await self._look_around()
             self._next_sweep_us = self._clock.now_us() + seconds(self._policy.sweep_seconds)
-        if self._queued or self._is_due():
+        if self._queued or (self._wake_at_us is not None and self._wake_at_us <= self._clock.now_us()):
             await self._claim_due()
         return self._next_look(self._next_sweep_us)
 
@@ -190,9 +191,6 @@ class Dispatcher:
         a_round_from_now = self._clock.now_us() + seconds(self._policy.sweep_seconds)
         return min(next_sweep_us, self._wake_at_us or next_sweep_us, a_round_from_now)
 
-    def _is_due(self) -> bool:
-        return self._wake_at_us is not None and self._wake_at_us <= self._clock.now_us()
-
     def _is_time(self, next_sweep_us: int) -> bool:
         """A sweep farther away than one round of them: the clock was set back."""
         now = self._clock.now_us()
@@ -244,7 +242,7 @@ class Dispatcher:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    ledger: Ledger
+    ledger: DeliveryLedger
     limits: Limits
     retry: RetryPolicy
     clock: Clock
@@ -272,7 +270,7 @@ _Answer: TypeAlias = "asyncio.Future[Snapshot | None]"
 
 
 class Outcomes:
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, ledger: DeliveryLedger, clock: Clock) -> None:
         self._ledger = ledger
         self._clock = clock
         self._waiting: dict[DeliveryId, set[_Answer]] = {}

@@ -201,7 +201,7 @@ _WAITING_WORDS: Final = {
 
 
 @record
-class Waiting:
+class WaitReason:
     """Why a stored delivery is not on its way, as it was decided."""
 
     kind: WaitKind
@@ -214,22 +214,22 @@ class Waiting:
 
 @record
 class Snapshot:
-    """A delivery as anyone may see it: no content."""
+    """A delivery as anyone may see it: no content. Who waits for one is told without its key and its fingerprint."""
 
     id: DeliveryId
-    idempotency_key: str
-    fingerprint: str
     request_id: str
     origin_butler: str
     channel: str
     intent: Intent
     status: Status
-    attempts: int
-    possible_duplicate: bool
     not_before_us: int
-    waiting: Waiting | None
-    provider_delivery_id: str | None
-    failure: DeliveryFailure | None
+    idempotency_key: str = ""
+    fingerprint: str = ""
+    attempts: int = 0
+    possible_duplicate: bool = False
+    waiting: WaitReason | None = None
+    provider_delivery_id: str | None = None
+    failure: DeliveryFailure | None = None
 
 
 @record
@@ -304,7 +304,7 @@ class Settlement:
     failure: DeliveryFailure | None = None
     possible_duplicate: bool = False
     doubtful_since_us: int | None = None
-    waiting: Waiting | None = None
+    waiting: WaitReason | None = None
     quarantine: Quarantine | None = None
 
     def snapshot(self) -> Snapshot:
@@ -312,8 +312,6 @@ class Settlement:
         claim = self.claim
         return Snapshot(
             id=claim.id,
-            idempotency_key="",
-            fingerprint="",
             request_id=claim.request_id,
             origin_butler=claim.origin_butler,
             channel=claim.channel,
@@ -377,8 +375,8 @@ def outcome_of(snapshot: Snapshot, *, request_id: str) -> Outcome:
 
 
 def _failure(snapshot: Snapshot) -> PostroomError:
-    failure = snapshot.failure
-    return error_of(failure.error_class, failure.message) if failure else error_of(ErrorClass.INTERNAL, "")
+    failure = snapshot.failure or DeliveryFailure(ErrorClass.INTERNAL, "")
+    return error_of(failure.error_class, failure.message)
 
 
 def _is_retryable(snapshot: Snapshot) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from postroom.delivery.model import Claim, Settlement, Waiting, WaitKind
+from postroom.delivery.model import Claim, Settlement, WaitKind, WaitReason
 from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.rules.breaker import CircuitState, Permit, Report, report_of
 from postroom.delivery.rules.policy import DeliveryPolicy, span
@@ -36,7 +36,8 @@ from postroom.delivery.rules.retry import (
     without_doubt,
 )
 from postroom.delivery.rules.target import prepare_aside
-from postroom.delivery.seams import Breakers, Ledger, Limits
+from postroom.delivery.seams import Breakers, Limits
+from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.delivery.store.limits import StoredCircuits
 from postroom.kernel.running.clock import Clock, Overdue
 from postroom.kernel.values.errors import (
@@ -56,7 +57,7 @@ _GRACE_SECONDS: Final = 5.0
 _PROBE_PATIENCE_SECONDS: Final = 1.0
 _FIRST_PAUSE_SECONDS: Final = 0.05
 _LONGEST_PAUSE_SECONDS: Final = 2.0
-_STORE_AWAY: Final = Waiting(kind=WaitKind.OURSELVES, detail="the store was away")
+_STORE_AWAY: Final = WaitReason(kind=WaitKind.OURSELVES, detail="the store was away")
 _Answer = TypeVar("_Answer")
 
 
@@ -96,7 +97,7 @@ class _Cleared:
 class Pipeline:
     """`unwritten` are deliveries whose record waits for the store: no sweep may take them away meanwhile."""
 
-    ledger: Ledger
+    ledger: DeliveryLedger
     as_it_stands: Callable[[Claim], Awaitable[Claim]]
     channels: Mapping[str, Channel]
     limits: Limits
@@ -149,8 +150,10 @@ class Pipeline:
 
     async def _record(self, done: Settlement) -> Settlement | None:
         try:
-            await self._settle(done)
-        except _FenceLost:
+            written = await self.ledger.settle(done)
+        except StoreUnavailable:
+            written = await self._insist(done.claim, lambda: self._settled(done))
+        if not written:
             return None
         if done.status in TERMINAL:
             await self.limits.release(done.claim.id)
@@ -239,7 +242,7 @@ class Pipeline:
             return self._put_back(claim, DeliveryEvent.POSTPONE, _ours(error), wait)
         await self.limits.throttle(claim.channel, wait)
         return self._put_back(
-            claim, DeliveryEvent.POSTPONE, Waiting(kind=WaitKind.THROTTLE, detail=error.message), wait
+            claim, DeliveryEvent.POSTPONE, WaitReason(kind=WaitKind.THROTTLE, detail=error.message), wait
         )
 
     async def _prepare(self, channel: Channel, claim: Claim) -> Sequence[Any]:
@@ -256,7 +259,7 @@ class Pipeline:
         interval = self.policy.spacing_seconds.get(claim.channel, 0.0)
         while (wait := await self.limits.reserve(claim.channel, claim.address, interval)) > 0:
             if wait > self.policy.patience_seconds:
-                return self._put_back(claim, DeliveryEvent.POSTPONE, Waiting(kind=WaitKind.PACE), wait)
+                return self._put_back(claim, DeliveryEvent.POSTPONE, WaitReason(kind=WaitKind.PACE), wait)
             if await self.clock.wait(self.stopping, self.clock.now_us() + seconds(wait)):
                 return self._put_back(claim, DeliveryEvent.RELEASE, None)
         return None
@@ -265,7 +268,7 @@ class Pipeline:
         """Half-open probes end soon, so whoever found them all taken looks again soon."""
         longest = _PROBE_PATIENCE_SECONDS if permit.state is CircuitState.HALF_OPEN else math.inf
         wait = min(max(permit.retry_after_seconds, 0.05), longest)
-        waiting = Waiting(kind=WaitKind.CIRCUIT, detail=str(permit.state))
+        waiting = WaitReason(kind=WaitKind.CIRCUIT, detail=str(permit.state))
         return self._put_back(claim, DeliveryEvent.POSTPONE, waiting, wait)
 
     async def _send(self, claim: Claim, channel: Channel, parts: Sequence[Any], permit: Permit) -> Settlement:
@@ -357,19 +360,10 @@ class Pipeline:
             raise _FenceLost
         return replace(claim, parts_done=claim.parts_done + 1, doubtful_since_us=None)
 
-    async def _settle(self, done: Settlement) -> None:
-        """After an outage a False may mean that it was written, and only the answer was lost."""
-        try:
-            written = await self.ledger.settle(done)
-        except StoreUnavailable:
-            written = await self._insist(done.claim, lambda: self._settled(done))
-        if not written:
-            raise _FenceLost
-
     async def _settled(self, done: Settlement) -> bool:
-        return await self.ledger.settle(done) or await self._is_written(done)
-
-    async def _is_written(self, done: Settlement) -> bool:
+        """After an outage a False may mean that it was written, and only the answer was lost."""
+        if await self.ledger.settle(done):
+            return True
         snapshot = await self.ledger.get(done.claim.id)
         return snapshot is not None and (snapshot.status, snapshot.attempts) == (done.status, done.attempts)
 
@@ -404,10 +398,10 @@ class Pipeline:
         )
 
     def _put_back(
-        self, claim: Claim, event: DeliveryEvent, waiting: Waiting | None, delay_seconds: float = 0.0
+        self, claim: Claim, event: DeliveryEvent, waiting: WaitReason | None, delay_seconds: float = 0.0
     ) -> Settlement:
         return put_back(claim, event, now_us=self.clock.now_us(), delay_seconds=delay_seconds, waiting=waiting)
 
 
-def _ours(error: PostroomError) -> Waiting:
-    return Waiting(kind=WaitKind.OURSELVES, detail=error.message)
+def _ours(error: PostroomError) -> WaitReason:
+    return WaitReason(kind=WaitKind.OURSELVES, detail=error.message)

@@ -70,23 +70,19 @@ def may_be_held(outgoing: Outgoing) -> bool:
 
 # -- Deliveries that another process has settled ---
 
-_Over = Callable[[], Awaitable[list[DeliveryId]]]  # deliveries that hold a place in flight here and have ended
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettledElsewhere:
     dispatcher: Dispatcher
     outcomes: Outcomes
     limits: Limits
-    over: _Over | None  # None where all processes share their places: the one who settled has released it
+    over: Callable[[], Awaitable[list[DeliveryId]]] | None
+    """Which hold a place in flight here and have ended; None where all share their places: who settled released it."""
 
     async def heard(self, ids: list[DeliveryId] | None) -> None:
         """None: notices may have been missed, so everything of ours is looked at."""
-        await self.outcomes.refresh(ids if ids is None else self._of_others(ids))
+        theirs = ids and [one for one in ids if not self.dispatcher.has_in_hand(one)]  # of our own we hear before
+        await self.outcomes.refresh(theirs)
         if self.over is not None:
             for one in ids if ids is not None else await self.over():
                 await self.limits.release(one)
-
-    def _of_others(self, ids: list[DeliveryId]) -> list[DeliveryId]:
-        """We hear of our own before any notice."""
-        return [one for one in ids if not self.dispatcher.has_in_hand(one)]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from sqlalchemy import Connection
 
-from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.delivery.model import Inserted, NewDelivery
 from postroom.delivery.rules.breaker import Circuit, Permit, Report
 from postroom.delivery.rules.limits import Admission, AdmissionDecision
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.delivery import Receipt
 from postroom.message.outgoing import Outcome, Outgoing
 
 
@@ -25,65 +24,6 @@ class Considers(Protocol):
         What may leave now but has to be accounted for is submitted in the same breath; `wait_seconds` is for that.
         """
         ...
-
-
-class Ledger(Protocol):
-    """
-    The durable record of deliveries; every answer means "committed". Those that many wait for at a time hand out what
-    is waited for itself, without a coroutine around it.
-
-    Each change names the state it expects, so a claim whose fence has moved on
-    changes nothing and learns it by a False.
-    """
-
-    def find(self, key: str) -> Awaitable[Snapshot | None]:
-        """By idempotency key; a dead letter that was replayed with success answers with the replay."""
-        ...
-
-    async def get(self, delivery_id: DeliveryId) -> Snapshot | None: ...
-
-    def insert(self, new: NewDelivery, lease: Lease | None) -> Awaitable[Inserted]:
-        """
-        Leased to the caller when asked for and nothing to the same address is ahead of it.
-
-        A lease to send at once is the mark as well, so its claim says `sending`; a row found
-        again after its answer was lost is never claimed that way, for who knows how old it is.
-        """
-        ...
-
-    async def refuse(self, refusal: Refusal) -> None: ...
-
-    async def claim(self, channel: str, *, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]: ...
-
-    async def reclaim(
-        self,
-        *,
-        expired_before_us: int,
-        now_us: int,
-        lease_until_us: int,
-        limit: int,
-        in_hand: Sequence[DeliveryId] = (),
-    ) -> Sequence[Claim]:
-        """
-        Take over what is in progress under an expired lease, except what the caller itself is working on.
-
-        What was written by a clock that has been set back since is first dated anew.
-        """
-        ...
-
-    async def orphaned_before_us(self, now_us: int) -> int:
-        """At start: leases that end before this belong to nobody any more."""
-        ...
-
-    async def next_due_us(self, now_us: int) -> int | None: ...
-
-    def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> Awaitable[bool]: ...
-
-    async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
-        """One part of several has arrived."""
-        ...
-
-    def settle(self, done: Settlement) -> Awaitable[bool]: ...
 
 
 class AddressBook(Protocol):

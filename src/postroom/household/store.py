@@ -25,8 +25,8 @@ from postroom.delivery.afterwards.store import StoredCorrections, StoredSent
 from postroom.delivery.files.folder import FolderFiles, StoredUploads
 from postroom.delivery.files.taking import DAY_US, CarriedFiles, FileTaking
 from postroom.delivery.reading.counts import StoredFigures
-from postroom.delivery.seams import Ledger
 from postroom.delivery.store.dead_letters import StoredDeadLetters
+from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.delivery.store.limits import StoredCircuits
 from postroom.delivery.store.sqlite import SqliteLedger
 from postroom.inbox.store.mail import StoredConfirmations, StoredEmails, StoredPreferences
@@ -83,7 +83,7 @@ class Store:
     def __init__(
         self,
         database: Database,
-        ledger: Ledger,
+        ledger: DeliveryLedger,
         files: FolderFiles,
         *,
         listening: Listening = lambda *_: nullcontext(),

@@ -34,7 +34,7 @@ from postroom.delivery.reading.record import (
     kept_news,
     summary_of,
 )
-from postroom.delivery.seams import Ledger
+from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.delivery.store.tables import IS_RARE, RARE, delivery_requests
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import PostroomError, ValidationError
@@ -187,7 +187,7 @@ class Tracking:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SenderStatus:
     record: StoredDeliveries
-    replays: Ledger
+    replays: DeliveryLedger
     notices: NoticeOutcomes | None = None
 
     async def answer(self, sender: str, delivery_id: object) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Final, assert_never
 
 from postroom.approvals.model import ActionStatus
 from postroom.delivery.afterwards.rules import CorrectionAct, How, KeptCorrection
-from postroom.delivery.model import Waiting, WaitKind
+from postroom.delivery.model import WaitKind, WaitReason
 from postroom.delivery.reading.record import (
     CallMade,
     DeliveryStanding,
@@ -141,15 +141,15 @@ def _waiting(delivery: DeliveryStanding, attempts: Sequence[CallMade], around: A
     match delivery.waiting:
         case None:
             pass
-        case Waiting(kind=WaitKind.CIRCUIT):
+        case WaitReason(kind=WaitKind.CIRCUIT):
             return [f"It waits because {_paused(channel, around.circuit)}. Waiting uses up none of its attempts."]
-        case Waiting(kind=WaitKind.THROTTLE | WaitKind.PACE, detail=detail):
+        case WaitReason(kind=WaitKind.THROTTLE | WaitKind.PACE, detail=detail):
             cut = f" ({said})" if (said := said_so(detail)) else ""
             return [f"It waits because {channel} asked us to slow down{cut}. Waiting uses up none of its attempts."]
-        case Waiting(kind=WaitKind.DOUBT | WaitKind.SILENCE) if attempts:
+        case WaitReason(kind=WaitKind.DOUBT | WaitKind.SILENCE) if attempts:
             doubt = f"{_attempt_count(delivery, around)} left doubt ({_error(attempts[-1])})"
             return [f"{doubt}, so {channel} will be asked whether it arrived before it is sent again."]
-        case Waiting(kind=WaitKind.RETRY) if attempts:
+        case WaitReason(kind=WaitKind.RETRY) if attempts:
             return [f"{_attempt_count(delivery, around)} failed ({_error(attempts[-1])}), so it will be tried again."]
         case other:
             return [f"It is stored and waits: {other.words(channel)}."]

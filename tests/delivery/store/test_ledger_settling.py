@@ -11,7 +11,7 @@ from tests.delivery.stored import Store
 from tests.support.delivery_rows import waits
 from tests.support.sample_deliveries import LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
-from postroom.delivery.model import Refusal, Waiting, WaitKind
+from postroom.delivery.model import Refusal, WaitKind, WaitReason
 from postroom.delivery.store.tables import (
     delivery_attempts,
     delivery_dead_letter,
@@ -54,7 +54,7 @@ async def test_a_retry_keeps_its_reason_and_counts_its_attempts(store: Store) ->
 
     assert found is not None
     assert (found.status, found.attempts, found.not_before_us) == (Status.PENDING, 1, NOON_US + 2 * SECOND)
-    waiting = Waiting(kind=WaitKind.RETRY, detail="target_unavailable: the provider answered 503")
+    waiting = WaitReason(kind=WaitKind.RETRY, detail="target_unavailable: the provider answered 503")
     assert found.waiting == waiting
     assert found.failure is None
     [again] = await store.claim(now_us=NOON_US + 2 * SECOND)

@@ -21,8 +21,8 @@ DOMAIN = Path("delivery/model.py")
 
 ADDITIONS = {
     COLUMNS: (
-        'DeliveryColumn(name="trace_id"',
-        'DeliveryColumn(name="note", required=False, new="note", claim="note"),\n    DeliveryColumn(name="trace_id"',
+        'DeliveryColumn("trace_id"',
+        'DeliveryColumn(name="note", required=False, new="note", claim="note"),\n    DeliveryColumn("trace_id"',
     ),
     DOMAIN: ("    trace_id: str | None = None\n", "    trace_id: str | None = None\n    note: str | None = None\n"),
 }

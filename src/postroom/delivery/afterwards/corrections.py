@@ -41,15 +41,11 @@ _NO_WAY: Final = "It was sent, and {channel} can neither change, delete nor answ
 _Carried = tuple[KeptCorrection, Accepted]
 
 
-def _nothing() -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrections:
     plane: Plane
     record: StoredCorrections
-    closed: Callable[[], None] = _nothing  # wakes whoever closes the cards
+    closed: Callable[[], None] = lambda: None  # wakes whoever closes the cards
     _turns: WeakValueDictionary[DeliveryId, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     _running: set[asyncio.Task[CorrectionAnswer]] = field(default_factory=set)
 
@@ -138,8 +134,7 @@ class Corrections:
         return known, Accepted(snapshot=found, created=False)
 
     async def _withdrawn(self, asked: Correcting, seen: CorrectionStanding) -> CorrectionAnswer | None:
-        by_sender = asked.sender is not None
-        failure = BY_SENDER if by_sender else f"withdrawn by {asked.actor}"
+        failure = BY_SENDER if asked.sender is not None else f"withdrawn by {asked.actor}"
         kept = self._kept(asked, seen, How.IN_PLACE)
         return ways.in_place(kept, Status.FAILED) if await self._taken_back(seen, kept, failure) else None
 

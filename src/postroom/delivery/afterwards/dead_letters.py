@@ -143,26 +143,13 @@ class DeadLetters:
         )
 
     def _summary(self, letter: DeadLetter) -> dict[str, Any]:
+        shown = document(letter)
+        del shown["replays"]
         return {
-            "dead_letter_id": letter.id,
-            "delivery_id": letter.delivery_id,
-            "original_delivery_id": letter.original_delivery_id,
-            "request_id": letter.request_id,
-            "idempotency_key": letter.idempotency_key,
-            "origin_butler": letter.origin_butler,
-            "channel": letter.channel,
-            "intent": str(letter.intent),
-            "target_identity": letter.target_identity,
-            "quarantine_reason": str(letter.quarantine_reason),
-            "error_class": letter.error_class,
-            "error_summary": letter.error_summary,
-            "total_attempts": letter.total_attempts,
+            "dead_letter_id": shown.pop("id"),
             "replay_eligible": not objections(letter, self.channels),
-            "requires_accept_duplicate": letter.uncertain,
-            "replay_count": letter.replay_count,
-            "discarded_at": to_text(letter.discarded_at_us) if letter.discarded_at_us is not None else None,
-            "discard_reason": letter.discard_reason,
-            "created_at": to_text(letter.created_at_us),
+            "requires_accept_duplicate": shown.pop("uncertain"),
+            **shown,
         }
 
 

@@ -144,7 +144,8 @@ def read_correction(given: Mapping[str, Any], *, actor: str, sender: str | None)
     subject = fields.optional_text("subject", maximum=MAX_SUBJECT_CHARACTERS)
     reason = fields.optional_text("reason", maximum=LONGEST_REASON)
     key = fields.optional_text("idempotency_key", maximum=MAX_KEY_CHARACTERS)
-    message = _message(fields, format) if act is CorrectionAct.REVISE else ""
+    longest = MAX_MARKDOWN_CHARACTERS if format == Format.MARKDOWN else MAX_MESSAGE_CHARACTERS
+    message = fields.text("message", maximum=longest) if act is CorrectionAct.REVISE else ""
     fields.finish()
     return Correcting(
         act=act,
@@ -157,11 +158,6 @@ def read_correction(given: Mapping[str, Any], *, actor: str, sender: str | None)
         reason=reason,
         idempotency_key=key,
     )
-
-
-def _message(fields: Fields, format: str | None) -> str:
-    maximum = MAX_MARKDOWN_CHARACTERS if format == Format.MARKDOWN else MAX_MESSAGE_CHARACTERS
-    return fields.text("message", maximum=maximum)
 
 
 def unknown_delivery() -> ValidationError:
@@ -347,7 +343,7 @@ def outgoing_of(asked: Correcting, seen: CorrectionStanding, how: How, key: str)
         revises=None if how is How.CORRECTION else claim.id,
         deletes=how is How.DELETE,
         follows=claim.id if how is How.CORRECTION else None,
-        format=_format(asked, seen),
+        format=Format.PLAIN if asked.act is CorrectionAct.RECALL else asked.format or claim.format,
     )
 
 
@@ -376,12 +372,6 @@ def _text(asked: Correcting, how: How) -> str:
             return asked.message
 
 
-def _format(asked: Correcting, seen: CorrectionStanding) -> Format:
-    if asked.act is CorrectionAct.RECALL:
-        return Format.PLAIN
-    return asked.format or seen.claim.format
-
-
 def too_late(asked: Correcting, why: str) -> CorrectionAnswer:
     return CorrectionAnswer(status=CorrectionStatus.TOO_LATE, revises=asked.delivery_id, said=why)
 
@@ -407,7 +397,8 @@ def carried(kept: KeptCorrection, snapshot: Snapshot, *, in_part: bool = False) 
 
     `in_part`: it ended badly after something had been changed, which "too late" would deny.
     """
-    status, said, error = CorrectionStatus.ERROR, "", None
+    status, said, error, failure = CorrectionStatus.ERROR, "", None, snapshot.failure
+    refused = failure is not None and failure.error_class is ErrorClass.VALIDATION
     match snapshot.status:
         case Status.DELIVERED:
             status, said = _DONE.get((kept.act, kept.how), (CorrectionStatus.CORRECTED, _FOLLOWED))
@@ -415,8 +406,9 @@ def carried(kept: KeptCorrection, snapshot: Snapshot, *, in_part: bool = False) 
             status, said = CorrectionStatus.AWAITING_APPROVAL, _PARKED
         case Status.PENDING | Status.IN_PROGRESS:
             status, said = CorrectionStatus.ACCEPTED, _ACCEPTED
-        case Status.FAILED if kept.how is not How.CORRECTION and _is_refusal(snapshot) and not in_part:
-            status, said = CorrectionStatus.TOO_LATE, f"It can no longer be changed there: {_words(snapshot)}."
+        case Status.FAILED if failure and refused and kept.how is not How.CORRECTION and not in_part:
+            status = CorrectionStatus.TOO_LATE
+            said = f"It can no longer be changed there: {failure.message.rstrip('.')}."
         case _:
             error = outcome_of(snapshot, request_id=snapshot.request_id).error
             if error and in_part:
@@ -425,11 +417,3 @@ def carried(kept: KeptCorrection, snapshot: Snapshot, *, in_part: bool = False) 
     return CorrectionAnswer(
         status=status, revises=kept.delivery_id, delivery_id=snapshot.id, how=kept.how, said=said, error=error
     )
-
-
-def _is_refusal(snapshot: Snapshot) -> bool:
-    return snapshot.failure is not None and snapshot.failure.error_class is ErrorClass.VALIDATION
-
-
-def _words(snapshot: Snapshot) -> str:
-    return snapshot.failure.message.rstrip(".") if snapshot.failure else ""

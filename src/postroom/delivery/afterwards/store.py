@@ -20,7 +20,7 @@ from postroom.delivery.store.tables import (
 )
 from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
-from postroom.kernel.database.engine import Database, insert_for
+from postroom.kernel.database.engine import PENDING_CHANNEL, SETTLED_CHANNEL, Database, insert_for
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.values.errors import ErrorClass
 from postroom.kernel.values.ids import DeliveryId
@@ -63,16 +63,8 @@ def _corrections_of(connection: Connection, delivery_id: str) -> tuple[KeptCorre
     return tuple(_kept_correction(row) for row in found)
 
 
-def _correction_under(connection: Connection, key: str | None) -> KeptCorrection | None:
-    if key is None:
-        return None
-    row = connection.execute(_corrections().where(_rows.key == key)).first()
-    return _kept_correction(row) if row else None
-
-
-def _corrected_by(connection: Connection, idempotency_key: str) -> KeptCorrection | None:
-    """What the delivery under this key corrects."""
-    row = connection.execute(_corrections().where(_rows.carried_key == idempotency_key)).first()
+def _correction_where(connection: Connection, condition: ColumnElement[bool]) -> KeptCorrection | None:
+    row = connection.execute(_corrections().where(condition)).first()
     return _kept_correction(row) if row else None
 
 
@@ -80,16 +72,12 @@ def _kept_correction(row: Any) -> KeptCorrection:
     return read(KeptCorrection, row, status=Status(row.carried_status) if row.carried_status else None)
 
 
-def _correction_row(kept: KeptCorrection) -> dict[str, Any]:
-    return values(kept, without=("carried_by", "status"))
-
-
 def corrections_around(
     connection: Connection, delivery_id: str, idempotency_key: str
 ) -> tuple[tuple[KeptCorrection, ...], KeptCorrection | None]:
     """Those of the delivery that happened, and the one that it carries itself."""
     happened = tuple(one for one in _corrections_of(connection, delivery_id) if one.happened)
-    return happened, _corrected_by(connection, idempotency_key)
+    return happened, _correction_where(connection, _rows.carried_key == idempotency_key)
 
 
 def marks(connection: Connection, delivery_ids: Collection[str]) -> Mapping[str, str]:
@@ -187,16 +175,13 @@ def _names(
     about = {row.id: revision_of_text(row.revises) for row in connection.execute(asked)}
     ids = [id for id, one in about.items() if one and one.delivery_id == delivery_id and id != besides]
     if ids:
-        yield from connection.execute(_receipts_of(ids)).scalars()
-
-
-def _receipts_of(ids: list[str]) -> Select[Any]:
-    return (
-        select(_receipts.provider_delivery_id)
-        .join(delivery_requests, _requests.id == _receipts.delivery_request_id)
-        .where(or_(_requests.id.in_(ids), _requests.replay_of.in_(ids)))
-        .order_by(_requests.id, _receipts.part)
-    )
+        named = (
+            select(_receipts.provider_delivery_id)
+            .join(delivery_requests, _requests.id == _receipts.delivery_request_id)
+            .where(or_(_requests.id.in_(ids), _requests.replay_of.in_(ids)))
+            .order_by(_requests.id, _receipts.part)
+        )
+        yield from connection.execute(named).scalars()
 
 
 # -- Each change of a message that has not been sent is one transaction under its row ---
@@ -223,13 +208,20 @@ class StoredCorrections:
             if not _held(connection, seen) or not _insert(connection, kept):
                 return None
             if seen.status is Status.PENDING:
-                _move(connection, new.id, Status.PENDING, DeliveryEvent.REVISE, {"updated_at": kept.at_us})
-            connection.execute(update(delivery_requests).where(_requests.id == new.id).values(_worded(new, kept.at_us)))
+                _move(connection, new.id, Status.PENDING, DeliveryEvent.REVISE, updated_at=kept.at_us)
+            worded = {
+                "message_content": new.message,
+                "subject": new.subject,
+                "format": stored_format(new.format),
+                "request_envelope": new.envelope,
+                "updated_at": kept.at_us,
+            }
+            connection.execute(update(delivery_requests).where(_requests.id == new.id).values(worded))
             if terms is None or terms.park_again(
                 connection, self._mint, new, was=approval, actor=kept.actor, at_us=kept.at_us
             ):
-                _move(connection, new.id, Status.AWAITING_APPROVAL, DeliveryEvent.APPROVE, {"updated_at": kept.at_us})
-                _tell(connection, "PENDING_CHANNEL", "")
+                _move(connection, new.id, Status.AWAITING_APPROVAL, DeliveryEvent.APPROVE, updated_at=kept.at_us)
+                tell_others(connection, PENDING_CHANNEL)
             return _snapshot(connection, new.id)
 
         return await self._database.write(work)
@@ -241,17 +233,20 @@ class StoredCorrections:
             self._parked.hold(connection, kept.delivery_id)
             if not _held(connection, seen) or not _insert(connection, kept):
                 return None
-            over = {
-                "terminal_error_class": str(ErrorClass.VALIDATION),
-                "terminal_error_message": failure,
-                "terminal_at": kept.at_us,
-                "updated_at": kept.at_us,
-                "waiting_reason": None,
-                "waiting_detail": None,
-            }
-            _move(connection, kept.delivery_id, seen.status, DeliveryEvent.WITHDRAW, over)
+            _move(
+                connection,
+                kept.delivery_id,
+                seen.status,
+                DeliveryEvent.WITHDRAW,
+                terminal_error_class=str(ErrorClass.VALIDATION),
+                terminal_error_message=failure,
+                terminal_at=kept.at_us,
+                updated_at=kept.at_us,
+                waiting_reason=None,
+                waiting_detail=None,
+            )
             self._parked.close(connection, self._mint, kept.delivery_id, actor=kept.actor, at_us=kept.at_us)
-            _tell(connection, "SETTLED_CHANNEL", kept.delivery_id)
+            tell_others(connection, SETTLED_CHANNEL, kept.delivery_id)
             return _snapshot(connection, kept.delivery_id)
 
         return await self._database.write(work)
@@ -280,7 +275,7 @@ def _standing(connection: Connection, delivery_id: DeliveryId, key: str | None) 
         failure=failure,
         sent=sent(connection, delivery_id),
         corrections=_corrections_of(connection, delivery_id),
-        keyed=_correction_under(connection, key),
+        keyed=_correction_where(connection, _rows.key == key) if key is not None else None,
     )
 
 
@@ -297,31 +292,20 @@ def _held(connection: Connection, seen: CorrectionStanding) -> bool:
 
 def _insert(connection: Connection, kept: KeptCorrection) -> bool:
     """False when another call has used the key; a row of its own that nothing came of is taken up again."""
-    rows = delivery_corrections.c
-    other = select(rows.id).where(rows.key == kept.key, rows.id != kept.id) if kept.key is not None else None
-    if other is not None and connection.execute(other).first() is not None:
+    other = _correction_where(connection, _rows.key == kept.key) if kept.key is not None else None
+    if other is not None and other.id != kept.id:
         return False
-    values = _correction_row(kept)
-    statement = insert_for(connection, delivery_corrections).values(values)
-    connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
+    row = values(kept, without=("carried_by", "status"))
+    statement = insert_for(connection, delivery_corrections).values(row)
+    connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=row))
     subject, act = f"delivery:{kept.delivery_id}", _ACTS[kept.act]
     new = NewAudit(actor=kept.actor, kind=AuditKind.MESSAGES, act=act, subject=subject, detail=str(kept.how), door="")
     add_entry(connection, kept.id, new, kept.at_us)
     return True
 
 
-def _worded(new: NewDelivery, at_us: int) -> dict[str, Any]:
-    return {
-        "message_content": new.message,
-        "subject": new.subject,
-        "format": stored_format(new.format),
-        "request_envelope": new.envelope,
-        "updated_at": at_us,
-    }
-
-
 def _move(
-    connection: Connection, delivery_id: DeliveryId, before: Status, event: DeliveryEvent, values: dict[str, Any]
+    connection: Connection, delivery_id: DeliveryId, before: Status, event: DeliveryEvent, **values: object
 ) -> None:
     change = update(delivery_requests).where(_requests.id == delivery_id, _requests.status == str(before))
     if connection.execute(change.values(status=str(after(before, event)), **values)).rowcount != 1:
@@ -333,9 +317,7 @@ def _snapshot(connection: Connection, delivery_id: DeliveryId) -> Snapshot:
     return snapshot_of(connection.execute(select(*columns).where(_requests.id == delivery_id)).one())
 
 
-def _tell(connection: Connection, channel: str, payload: str) -> None:
+def tell_others(connection: Connection, channel: str, payload: str = "") -> None:
     """Other processes: one may be free to send it, in another a caller may be waiting for it."""
     if connection.dialect.name == "postgresql":
-        from postroom.delivery.store import postgres as ledger_postgres  # its driver is an extra
-
-        connection.execute(select(func.pg_notify(getattr(ledger_postgres, channel), payload)))
+        connection.execute(select(func.pg_notify(channel, payload)))

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import BinaryIO, Final, TypeVar
 
 from sqlalchemy import (
     BigInteger,
@@ -76,7 +76,7 @@ class FolderFiles:
         await self._in_thread(self._keep, draft)
 
     async def read(self, attachment: Attachment) -> bytes:
-        content = await self._in_thread(self._read, attachment.sha256)
+        content: bytes | None = await self._in_thread(self._there, attachment.sha256, Path.read_bytes)
         if content is None:
             raise InternalError(f"the bytes of {attachment.sha256[:12]} are gone")
         if sha256(content).hexdigest() != attachment.sha256:
@@ -84,7 +84,8 @@ class FolderFiles:
         return content
 
     async def holds(self, attachment: Attachment) -> bool:
-        return await self._in_thread(self._size, attachment.sha256) == attachment.size
+        found = await self._in_thread(self._there, attachment.sha256, Path.stat)
+        return found is not None and found.st_size == attachment.size
 
     async def kept_before(self, before_us: int) -> list[str]:
         """Their hashes; old enough that whoever stored them has had the time to write it down."""
@@ -140,13 +141,6 @@ class FolderFiles:
         draft.path.replace(place)
         for folder in (place.parent, self.root):
             _sync_folder(folder)
-
-    def _read(self, sha: str) -> bytes | None:
-        return self._there(sha, Path.read_bytes)
-
-    def _size(self, sha: str) -> int | None:
-        found = self._there(sha, Path.stat)
-        return found.st_size if found else None
 
     def _there(self, sha: str, look: Callable[[Path], _Result]) -> _Result | None:
         """A process that died while it took a file away may have left it aside."""
@@ -372,14 +366,14 @@ class StoredUploads:
             fresh = [one for one, found in zip(new, known, strict=True) if found is None]
             if fresh:
                 _check_day(connection, fresh, most_bytes, since_us)
-                connection.execute(insert(uploads), [_row(one) for one in fresh])
+                connection.execute(insert(uploads), [values(one, without=("used_by", "used_at_us")) for one in fresh])
             return [found or one for one, found in zip(new, known, strict=True)]
 
         return await write_twice(self._database, work)
 
     async def find(self, ids: Sequence[str]) -> Sequence[Upload]:
         asked = select(uploads).where(_table.id.in_(ids))
-        return await self._database.read(lambda connection: [_upload(row) for row in connection.execute(asked)])
+        return await self._database.read(lambda connection: [read(Upload, row) for row in connection.execute(asked)])
 
     async def claim(self, ids: Sequence[str], owner: str, used_by: str, now_us: int) -> bool:
         def work(connection: Connection) -> bool:
@@ -425,7 +419,7 @@ def _known(connection: Connection, one: Upload) -> Upload | None:
         return None
     if (row.sha256, row.name, row.media_type) != (one.sha256, one.name, one.media_type):
         raise Refused(Code.KEY_REUSED, "this idempotency key was used for another file")
-    return _upload(row)
+    return read(Upload, row)
 
 
 def _check_day(connection: Connection, new: Sequence[Upload], most_bytes: int, since_us: int) -> None:
@@ -434,11 +428,3 @@ def _check_day(connection: Connection, new: Sequence[Upload], most_bytes: int, s
     if connection.execute(asked).scalar_one() + sum(one.size for one in new) > most_bytes:
         told = f"{owner} has handed in {most_bytes:,} bytes of files within a day, which is the limit"
         raise OverloadRejected(told, limit_type="uploads", retry_after_seconds=_AGAIN_SECONDS)
-
-
-def _row(one: Upload) -> dict[str, Any]:
-    return values(one, without=("used_by", "used_at_us"))
-
-
-def _upload(row: Any) -> Upload:
-    return read(Upload, row)

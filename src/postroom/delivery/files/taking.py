@@ -325,7 +325,9 @@ class CarriedFiles:
     async def _check(self, one: Attachment, upload: Upload | None, new: NewDelivery, field: str) -> None:
         now_us = self.clock.now_us()
         upload = _check_usable(upload, new.origin_butler, now_us, field=f"{field}.upload_id")
-        if upload.used_by not in (None, new.idempotency_key) and not _abandoned(upload, now_us):
+        # The delivery of one taken long ago may never have been written; the ledger has the last word.
+        abandoned = upload.used_at_us is not None and upload.used_at_us + CLAIM_US <= now_us
+        if upload.used_by not in (None, new.idempotency_key) and not abandoned:
             raise _used(f"{field}.upload_id")
         if (one.sha256, one.size) != (upload.sha256, upload.size):
             raise _refused(field, "is not the file that was uploaded", "upload_mismatch")
@@ -340,11 +342,6 @@ class CarriedFiles:
 
 def _used(field: str) -> ValidationError:
     return _refused(field, "has gone with another message; upload it again", "upload_used")
-
-
-def _abandoned(upload: Upload, now_us: int) -> bool:
-    """Its delivery may never have been written; the ledger has the last word when it is taken."""
-    return upload.used_at_us is not None and upload.used_at_us + CLAIM_US <= now_us
 
 
 def _check_usable(upload: Upload | None, owner: str, now_us: int, *, field: str) -> Upload:

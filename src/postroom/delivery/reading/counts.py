@@ -161,7 +161,9 @@ class DeliveryHealth:
             "by_channel": {
                 name: sum(count for (one, _), count in depth.counts.items() if one == name) for name in names
             },
-            "oldest_age_seconds": None if oldest is None else _since(oldest, self.clock.now_us()),
+            "oldest_age_seconds": (
+                None if oldest is None else round(max(0, self.clock.now_us() - oldest) / SECOND_US, 3)
+            ),
         }
 
     async def statistics(self, since: object = None, until: object = None, group_by: object = None) -> dict[str, Any]:
@@ -247,10 +249,6 @@ def _channel_tiers(policy: LimitPolicy, names: Sequence[str], scope: str | None)
     keys = [f"{name}.{one}" for name in names for one in SCOPES if scope in (None, one)]
     shown = [key for key in keys if scope or key.endswith(f".{SCOPE}") or key in policy.channels]
     return [Tier(LimitType.CHANNEL, f"channel:{key}", policy.channel_per_minute(key)) for key in shown]
-
-
-def _since(moment_us: int, now_us: int) -> float:
-    return round(max(0, now_us - moment_us) / SECOND_US, 3)
 
 
 def _rate(part: int, whole: int) -> float | None:

@@ -158,11 +158,9 @@ def in_pages(
 ) -> tuple[list[dict[str, Any]], Any]:
     """The page out of at most one row more than it holds, and the cursor of the next one."""
     shown = list(rows[: page.limit])
-    return shown, _closed(kind, shown[-1][id_name]) if len(rows) > page.limit else None
-
-
-def _closed(kind: str, row_id: str) -> str:
-    return base64.urlsafe_b64encode(f"{kind}:{row_id}".encode()).decode().rstrip("=")
+    if len(rows) <= page.limit:
+        return shown, None
+    return shown, base64.urlsafe_b64encode(f"{kind}:{shown[-1][id_name]}".encode()).decode().rstrip("=")
 
 
 def _opened(kind: str, cursor: object) -> str | None:

@@ -13,7 +13,7 @@ from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, Ta
 
 from postroom.delivery.afterwards.rules import KeptCorrection
 from postroom.delivery.afterwards.store import corrections_around
-from postroom.delivery.model import Snapshot, Waiting
+from postroom.delivery.model import Snapshot, WaitReason
 from postroom.delivery.store.rows import failure_of, waiting_of
 from postroom.delivery.store.tables import (
     PRIORITIES,
@@ -139,7 +139,7 @@ class DeliverySummary:
     priority: Priority
     attempts: int
     possible_duplicate: bool
-    waiting: Waiting | None
+    waiting: WaitReason | None
     provider_delivery_id: str | None
     terminal_error_class: str | None
     terminal_error_message: str | None
@@ -183,7 +183,6 @@ class DeliveryStanding(DeliverySummary):
         return Snapshot(
             id=self.delivery_id,
             idempotency_key=self.idempotency_key,
-            fingerprint="",
             request_id=self.request_id,
             origin_butler=self.origin_butler,
             channel=self.channel,

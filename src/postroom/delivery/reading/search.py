@@ -79,14 +79,11 @@ def _candidates(connection: Connection, query: DeliveryQuery, most: int) -> Sele
 def _channels(connection: Connection) -> list[str]:
     """All that deliveries are stored of, also one that is no longer set up; each step is one look into the index."""
     found: list[str] = []
-    while (after := connection.execute(_next_channel(found)).scalar()) is not None:
-        found.append(after)
-    return found
-
-
-def _next_channel(found: Sequence[str]) -> Select[Any]:
     following = select(func.min(_requests.channel))
-    return following.where(_requests.channel > found[-1]) if found else following
+    while (after := connection.execute(following).scalar()) is not None:
+        found.append(after)
+        following = select(func.min(_requests.channel)).where(_requests.channel > after)
+    return found
 
 
 def _in_order(query: DeliveryQuery, channel: str | None, most: int) -> Select[Any]:

@@ -13,8 +13,8 @@ from postroom.delivery.model import (
     Quarantine,
     SendAttempt,
     Settlement,
-    Waiting,
     WaitKind,
+    WaitReason,
 )
 from postroom.kernel.values.errors import (
     LONGEST_SECONDS,
@@ -150,13 +150,6 @@ def leaves_doubt(error: PostroomError) -> bool:
     return isinstance(error, OutcomeUncertain | ProviderFailed)
 
 
-def doubtful_since(claim: Claim, error: PostroomError, began_us: int) -> int | None:
-    """The first doubtful call counts: a later one that certainly failed says nothing about it."""
-    if claim.doubtful_since_us is not None:
-        return claim.doubtful_since_us
-    return began_us if leaves_doubt(error) else None
-
-
 def can_be_asked(claim: Claim, can: Capabilities) -> bool:
     """The same edit twice is one edit, so there is nothing to ask about one."""
     return can.reconciles and not claim.is_edit
@@ -256,7 +249,9 @@ def failed(
     """
     failure = DeliveryFailure(error.error_class, error.message, error.retry_after_seconds)
     status = after(Status.IN_PROGRESS, verdict.event)
-    since = doubtful_since(claim, error, started_us if began_us is None else began_us)
+    since = claim.doubtful_since_us  # the first doubtful call counts: a later failure says nothing about it
+    if since is None and leaves_doubt(error):
+        since = started_us if began_us is None else began_us
     resends_uncertain = leaves_doubt(error) and verdict.event is DeliveryEvent.RETRY and not can_be_settled(claim, can)
     return Settlement(
         claim=claim,
@@ -287,12 +282,12 @@ def outcome_of(error: PostroomError) -> AttemptResult:
 
 def _waiting(
     claim: Claim, error: PostroomError, verdict: AttemptVerdict, since_us: int | None, can: Capabilities
-) -> Waiting:
+) -> WaitReason:
     if verdict.event is DeliveryEvent.POSTPONE:
-        return Waiting(kind=WaitKind.THROTTLE, detail=error.message)
+        return WaitReason(kind=WaitKind.THROTTLE, detail=error.message)
     in_doubt = since_us is not None and can_be_asked(claim, can)
     kind = WaitKind.DOUBT if in_doubt else WaitKind.RETRY
-    return Waiting(kind=kind, detail=f"{error.error_class}: {error.message}")
+    return WaitReason(kind=kind, detail=f"{error.error_class}: {error.message}")
 
 
 def _quarantine(error: PostroomError, status: Status, dead_letter_id: str) -> Quarantine | None:
@@ -304,7 +299,7 @@ def _quarantine(error: PostroomError, status: Status, dead_letter_id: str) -> Qu
 
 
 def put_back(
-    claim: Claim, event: DeliveryEvent, *, now_us: int, delay_seconds: float = 0.0, waiting: Waiting | None
+    claim: Claim, event: DeliveryEvent, *, now_us: int, delay_seconds: float = 0.0, waiting: WaitReason | None = None
 ) -> Settlement:
     """No call was made: the delivery waits again and has lost nothing."""
     return Settlement(
@@ -327,7 +322,7 @@ def asked_in_vain(
     attempt = SendAttempt(
         started_at_us=started_us, completed_at_us=now_us, outcome=AttemptResult.RETRYABLE_ERROR, failure=failure
     )
-    waiting = Waiting(kind=WaitKind.SILENCE, detail=(answer and answer.words) or failure.message)
+    waiting = WaitReason(kind=WaitKind.SILENCE, detail=(answer and answer.words) or failure.message)
     waits = put_back(claim, DeliveryEvent.RETRY, now_us=now_us, delay_seconds=delay_seconds, waiting=waiting)
     return answered(replace(waits, attempts=claim.attempts + 1, attempt=attempt, failure=failure), answer)
 
@@ -343,17 +338,14 @@ def given_up(
 ) -> Settlement:
     """No call was made: it may be there already and is held, or the provider has said that it is not."""
     held = step is DoubtStep.HOLD
-    failure = _unknown(claim, answer) if held else _absent(claim)
+    absent = f"{claim.channel} does not have it, and every attempt is used up"
+    failure = _unknown(claim, answer) if held else DeliveryFailure(ErrorClass.UNAVAILABLE, absent)
     outcome = AttemptResult.UNCERTAIN if held else AttemptResult.RETRYABLE_ERROR
-    done = Settlement(
-        claim=claim,
-        status=after(Status.IN_PROGRESS, DeliveryEvent.HOLD if held else DeliveryEvent.EXHAUST),
-        at_us=now_us,
-        not_before_us=now_us,
-        attempts=claim.attempts,
+    event = DeliveryEvent.HOLD if held else DeliveryEvent.EXHAUST
+    done = replace(
+        put_back(claim, event, now_us=now_us),
         attempt=SendAttempt(started_at_us=started_us, completed_at_us=now_us, outcome=outcome, failure=failure),
         failure=failure,
-        possible_duplicate=claim.possible_duplicate,
         doubtful_since_us=claim.doubtful_since_us if held else None,
         quarantine=Quarantine(
             id=DeadLetterId(dead_letter_id),
@@ -369,10 +361,6 @@ def _unknown(claim: Claim, answer: ProviderAnswer | None) -> DeliveryFailure:
     else:
         message = f"{claim.channel} could not say whether it had arrived: {answer.words}"
     return DeliveryFailure(ErrorClass.TIMEOUT, message)
-
-
-def _absent(claim: Claim) -> DeliveryFailure:
-    return DeliveryFailure(ErrorClass.UNAVAILABLE, f"{claim.channel} does not have it, and every attempt is used up")
 
 
 def answered(done: Settlement, answer: ProviderAnswer | None) -> Settlement:
@@ -391,7 +379,7 @@ def conclude(
 ) -> Settlement:
     """Before the mark nothing had left; after it nobody can know, unless the next attempt finds it out."""
     if not claim.sending:
-        waiting = Waiting(kind=WaitKind.OURSELVES, detail="taken over from a lost worker")
+        waiting = WaitReason(kind=WaitKind.OURSELVES, detail="taken over from a lost worker")
         return put_back(claim, DeliveryEvent.RELEASE, now_us=now_us, waiting=waiting)
     error = OutcomeUncertain("the worker was lost while sending")
     verdict = after_call(claim, error, can, policy, dice)

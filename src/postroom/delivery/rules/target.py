@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from postroom.delivery.model import Claim, NewDelivery, SentMessage
-from postroom.delivery.seams import AddressBook, Ledger
+from postroom.delivery.model import Claim, NewDelivery, SentMessage, Snapshot
+from postroom.delivery.seams import AddressBook
 from postroom.kernel.running.loop import beside_if_long
 from postroom.kernel.values.errors import FieldError, TargetUnavailable, ValidationError
 from postroom.kernel.values.fields import text_problem
@@ -142,12 +142,17 @@ SentOf: TypeAlias = Callable[[DeliveryId, DeliveryId | None], Awaitable[SentMess
 """With what revisions have made of it, all but the second one that is named; None of what has not arrived."""
 
 
-async def resolve_revision(outgoing: Outgoing, delivery_id: DeliveryId, sent_of: SentOf, ledger: Ledger) -> SentMessage:
+StandingOf: TypeAlias = Callable[[DeliveryId], Awaitable[Snapshot | None]]
+
+
+async def resolve_revision(
+    outgoing: Outgoing, delivery_id: DeliveryId, sent_of: SentOf, standing: StandingOf
+) -> SentMessage:
     """Only of the same origin on the same channel, and only once it has arrived: until then nothing can be edited."""
     sent = await sent_of(delivery_id, None)
     if sent is not None and (sent.origin_butler, sent.channel) == (outgoing.origin_butler, outgoing.channel):
         return sent
-    waiting = await ledger.get(delivery_id) if sent is None else None
+    waiting = await standing(delivery_id) if sent is None else None
     if waiting is not None and waiting.status not in TERMINAL:
         raise TargetUnavailable("the message to revise has not been delivered yet")
     raise ValidationError.of([FieldError("revises", "names no delivered message of this sender", "unknown_delivery")])

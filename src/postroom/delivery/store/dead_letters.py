@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, func, insert, or_, select, text, update
+from sqlalchemy import Connection, RowMapping, Select, func, insert, or_, select, update
 
+from postroom.delivery.afterwards.store import tell_others
 from postroom.delivery.model import DeadLetter, Discard, EarlierReplay, Replay, ReplayRefused
 from postroom.delivery.reading.file import DeadLetterQuery
 from postroom.delivery.reading.record import CallMade, calls_made
@@ -199,8 +200,7 @@ def _write(connection: Connection, letter: DeadLetter, decided: Replay) -> None:
         .where(_letters.delivery_request_id.in_(counted))
         .values(replay_count=_letters.replay_count + 1)
     )
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_notify(:channel, '')"), {"channel": PENDING_CHANNEL})
+    tell_others(connection, PENDING_CHANNEL)
 
 
 def _doubtful_since(connection: Connection, letter: DeadLetter) -> int | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import asyncpg
 from sqlalchemy import BigInteger, Boolean, Float, Integer, SmallInteger, Table, Text
 
 from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.delivery.store.ledger import DeliveryLedger, Marked, Written
 from postroom.delivery.store.rows import (
     CLAIMED,
     INITIALLY,
@@ -23,10 +24,10 @@ from postroom.delivery.store.rows import (
     found_again,
     in_turn,
     insert_values,
-    latest_fences,
     mark_values,
     new_snapshot,
-    redated_doubt,
+    origins,
+    redating,
     refusal_values,
     settle_values,
     settling,
@@ -98,12 +99,7 @@ _DELIVERED_REPLAY = f"""
     LIMIT 1
 """
 _CLAIM = f"""
-    WITH RECURSIVE origin (name) AS (
-        (SELECT min(origin_butler) FROM messenger.delivery_requests WHERE status = 'pending' AND channel = $4)
-        UNION ALL
-        SELECT (SELECT min(origin_butler) FROM messenger.delivery_requests
-                WHERE status = 'pending' AND channel = $4 AND origin_butler > origin.name)
-        FROM origin WHERE origin.name IS NOT NULL),
+    WITH RECURSIVE {origins("messenger.delivery_requests", "$4")},
     share AS (SELECT ceil($3::numeric / greatest(count(name), 1))::int AS size FROM origin),
     due AS MATERIALIZED (
         SELECT mine.id, mine.order_key, origin.name FROM origin CROSS JOIN share CROSS JOIN LATERAL (
@@ -138,22 +134,7 @@ _RECLAIM = f"""
     RETURNING {CLAIMED}
 """
 _DATED_AHEAD_US: Final = 60_000_000  # as far as the clocks of two hosts may disagree
-_REDATE = (
-    f"""
-    UPDATE messenger.delivery_requests
-    SET not_before = not_before - (updated_at - $1), updated_at = $1, {redated_doubt("$1")}
-    WHERE id = ANY (ARRAY(
-        SELECT id FROM messenger.delivery_requests
-        WHERE status = 'pending' AND not_before > $2 AND updated_at > $2 FOR UPDATE SKIP LOCKED))
-    """,
-    f"""
-    UPDATE messenger.delivery_requests
-    SET lease_until = lease_until - (updated_at - $1), updated_at = $1, {redated_doubt("$1")}
-    WHERE id = ANY (ARRAY(
-        SELECT id FROM messenger.delivery_requests
-        WHERE status = 'in_progress' AND lease_until > $2 AND updated_at > $2 FOR UPDATE SKIP LOCKED))
-    """,
-)
+_REDATE = redating("messenger.delivery_requests", "$1", "$2", "= ANY (ARRAY({} FOR UPDATE SKIP LOCKED))")
 _NEXT_DUE = "SELECT min(not_before) FROM messenger.delivery_requests WHERE status = 'pending' AND not_before > $1"
 _MARK = taking_apart(f"""
     UPDATE messenger.delivery_requests AS one
@@ -224,34 +205,21 @@ _REFUSE = taking_apart(f"""
 """)
 
 
-class PostgresLedger:
+class PostgresLedger(DeliveryLedger):
     """
-    Callers hand in one thing at a time; what waits together is written together.
-
     `tell` sends notices to other processes: a pending row nobody here will take,
     a settled delivery somebody elsewhere may be waiting for.
     """
 
     def __init__(self, database: PostgresDatabase, *, tell: bool = True) -> None:
+        super().__init__(by_halves=True)
         self._database = database
         self._tell = tell
-        self._inserts: Coalescer[tuple[NewDelivery, Lease | None], Inserted] = Coalescer(
-            self._insert_all, by_halves=True
-        )
-        self._finds: Coalescer[str, Snapshot | None] = Coalescer(self._find_all, by_halves=True)
-        self._marks: Coalescer[tuple[Claim, int, int], bool] = Coalescer(self._mark_all, by_halves=True)
-        self._settles: Coalescer[Settlement, bool] = Coalescer(self._settle_all, by_halves=True)
         self._refusals: Coalescer[Refusal, None] = Coalescer(self._refuse_all)
-
-    def find(self, key: str) -> Awaitable[Snapshot | None]:
-        return self._finds.put(key)
 
     async def get(self, delivery_id: DeliveryId) -> Snapshot | None:
         row = await self._database.hot(lambda connection: connection.fetchrow(_BY_ID, delivery_id))
         return snapshot_of(row) if row else None
-
-    def insert(self, new: NewDelivery, lease: Lease | None) -> Awaitable[Inserted]:
-        return self._inserts.put((new, lease))
 
     async def refuse(self, refusal: Refusal) -> None:
         await self._refusals.submit(refusal)
@@ -286,19 +254,13 @@ class PostgresLedger:
         due: int | None = await self._database.hot(lambda connection: connection.fetchval(_NEXT_DUE, now_us))
         return due
 
-    def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> Awaitable[bool]:
-        return self._marks.put((claim, lease_until_us, now_us))
-
     async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
         known_as = (receipt.provider_id, receipt.conversation)
         values = (claim.id, claim.fence, claim.parts_done + 1, lease_until_us, now_us, *known_as)
         moved = await self._database.hot(lambda connection: connection.fetchval(_ADVANCE, *values))
         return moved is not None
 
-    def settle(self, done: Settlement) -> Awaitable[bool]:
-        return self._settles.put(done)
-
-    async def _insert_all(self, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> Sequence[Inserted]:
+    async def _insert_all(self, batch: Sequence[Written]) -> Sequence[Inserted]:
         rows, leased = [], set[str]()
         for new, lease in batch:
             thread = new.order_key
@@ -319,24 +281,19 @@ class PostgresLedger:
         found = await self._database.hot(lambda connection: _find(connection, keys))
         return [found.get(key) for key in keys]
 
-    async def _mark_all(self, batch: Sequence[tuple[Claim, int, int]]) -> Sequence[bool]:
-        latest = latest_fences(claim for claim, _, _ in batch)
-        rows = [mark_values(*one) for one in batch if latest[one[0].id] == one[0].fence]
+    async def _mark(self, batch: Sequence[Marked]) -> set[str]:
+        rows = [mark_values(*one) for one in batch]
         found = await self._database.hot(lambda connection: connection.fetch(_MARK, *columns(rows), *MARKS))
-        marked = {row[0] for row in found}
-        return [claim.id in marked and latest[claim.id] == claim.fence for claim, _, _ in batch]
+        return {row[0] for row in found}
 
-    async def _settle_all(self, batch: Sequence[Settlement]) -> Sequence[bool]:
-        latest = latest_fences(one.claim for one in batch)
-        valid = [one for one in batch if latest[one.claim.id] == one.claim.fence]
-        done = columns([(*settle_values(one), one.claim.parts_done + 1, one.conversation) for one in valid])
-        attempts = columns([values for one in valid if (values := attempt_values(one))], width=len(_MADE))
-        dead = columns([values for one in valid if (values := dead_letter_values(one))], width=len(_DEAD))
+    async def _settle(self, batch: Sequence[Settlement]) -> set[str]:
+        done = columns([(*settle_values(one), one.claim.parts_done + 1, one.conversation) for one in batch])
+        attempts = columns([values for one in batch if (values := attempt_values(one))], width=len(_MADE))
+        dead = columns([values for one in batch if (values := dead_letter_values(one))], width=len(_DEAD))
         found = await self._database.hot(
             lambda connection: connection.fetch(_SETTLE, *done, *attempts, *dead, self._tell, *MARKS)
         )
-        settled = {row[0] for row in found}
-        return [one.claim.id in settled and latest[one.claim.id] == one.claim.fence for one in batch]
+        return {row[0] for row in found}
 
     async def _refuse_all(self, batch: Sequence[Refusal]) -> Sequence[None]:
         values = columns([refusal_values(refusal) for refusal in batch])

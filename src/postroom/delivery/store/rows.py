@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
@@ -18,8 +18,8 @@ from postroom.delivery.model import (
     RefusedCall,
     Settlement,
     Snapshot,
-    Waiting,
     WaitKind,
+    WaitReason,
 )
 from postroom.delivery.rules.policy import current_trace_id
 from postroom.delivery.store.tables import DELIVERY_COLUMNS, delivery_refusals
@@ -47,9 +47,28 @@ SNAPSHOT: Final = ", ".join(SNAPSHOT_COLUMNS)
 MARKED_SINCE: Final = "doubtful_since = COALESCE(doubtful_since, CASE WHEN sending THEN updated_at END)"
 
 
-def redated_doubt(now: str) -> str:
-    """Of a row that a clock dated which has been set back since: nobody knows when its call was made."""
-    return f"doubtful_since = CASE WHEN sending OR doubtful_since IS NOT NULL THEN {now} - {REACHES_BACK_US} END"
+def redating(table: str, now: str, ahead: str, chosen: str) -> tuple[str, ...]:
+    """
+    The statements that date anew what a clock wrote that has been set back since; `chosen` says how ids are picked out.
+
+    Nobody knows when the call of such a row was made.
+    """
+    doubt = f"doubtful_since = CASE WHEN sending OR doubtful_since IS NOT NULL THEN {now} - {REACHES_BACK_US} END"
+    return tuple(
+        f"UPDATE {table} SET {moment} = {moment} - (updated_at - {now}), updated_at = {now}, {doubt} WHERE id "
+        + chosen.format(
+            f"SELECT id FROM {table} WHERE status = '{status}' AND {moment} > {ahead} AND updated_at > {ahead}"
+        )
+        for status, moment in (("pending", "not_before"), ("in_progress", "lease_until"))
+    )
+
+
+def origins(table: str, channel: str) -> str:
+    """A recursive query that walks the index over what is pending, from one sender to the next; the last is NULL."""
+    waits = f"SELECT min(origin_butler) FROM {table} WHERE status = 'pending' AND channel = {channel}"
+    return f"""origin (name) AS (
+        {waits} UNION ALL
+        SELECT ({waits} AND origin_butler > origin.name) FROM origin WHERE origin.name IS NOT NULL)"""
 
 
 def in_turn(table: str, row: str, now: str) -> str:
@@ -103,12 +122,7 @@ def new_snapshot(new: NewDelivery, status: Status) -> Snapshot:
         channel=new.channel,
         intent=new.intent,
         status=status,
-        attempts=0,
-        possible_duplicate=False,
         not_before_us=new.created_at_us,
-        waiting=None,
-        provider_delivery_id=None,
-        failure=None,
     )
 
 
@@ -135,8 +149,8 @@ def _reader(make: Callable[..., _Value], kind: str) -> Callable[[Any], _Value]:
     return read
 
 
-def waiting_of(kind: str | None, detail: str | None) -> Waiting | None:
-    return Waiting(kind=WaitKind(kind), detail=detail or "") if kind else None
+def waiting_of(kind: str | None, detail: str | None) -> WaitReason | None:
+    return WaitReason(kind=WaitKind(kind), detail=detail or "") if kind else None
 
 
 def failure_of(error_class: str | None, message: str | None) -> DeliveryFailure | None:
@@ -215,14 +229,6 @@ def refusal_values(refusal: Refusal) -> tuple[Any, ...]:
         retry_after_seconds=failure.retry_after_seconds,
     )
     return tuple(row[name] for name in REFUSAL_COLUMNS)
-
-
-def latest_fences(claims: Iterable[Claim]) -> dict[str, int]:
-    """Fences only grow: of several claims on one delivery in a batch, only the newest can be the valid one."""
-    fences: dict[str, int] = {}
-    for claim in claims:
-        fences[claim.id] = max(claim.fence, fences.get(claim.id, 0))
-    return fences
 
 
 # -- Calls of the switchboard that led to nothing: one row each, so that a trace knows of them ---

@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 from sqlalchemy import Connection
 
 from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.delivery.store.ledger import DeliveryLedger, Marked, Written
 from postroom.delivery.store.rows import (
     CLAIMED,
     INITIALLY,
@@ -24,17 +25,16 @@ from postroom.delivery.store.rows import (
     found_again,
     in_turn,
     insert_values,
-    latest_fences,
     mark_values,
     new_snapshot,
-    redated_doubt,
+    origins,
+    redating,
     refusal_values,
     settle_values,
     settling,
     snapshot_of,
 )
 from postroom.delivery.store.tables import delivery_attempts
-from postroom.kernel.database.engine import Coalescer
 from postroom.kernel.database.sqlite import ManyRows, SqliteDatabase, marks
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Receipt, Status
@@ -63,14 +63,8 @@ _DELIVERED_REPLAY = f"""
     SELECT {SNAPSHOT} FROM delivery_requests WHERE replay_of = ?1 AND status = 'delivered'
     LIMIT 1
 """
-_ORIGINS = """
-    WITH RECURSIVE origin (name) AS (
-        SELECT min(origin_butler) FROM delivery_requests WHERE status = 'pending' AND channel = ?1
-        UNION ALL
-        SELECT (SELECT min(origin_butler) FROM delivery_requests
-                WHERE status = 'pending' AND channel = ?1 AND origin_butler > origin.name)
-        FROM origin WHERE origin.name IS NOT NULL)
-    SELECT name FROM origin WHERE name IS NOT NULL
+_ORIGINS = f"""
+    WITH RECURSIVE {origins("delivery_requests", "?1")} SELECT name FROM origin WHERE name IS NOT NULL
 """
 _CLAIM = f"""
     UPDATE delivery_requests SET status = 'in_progress', fence = fence + 1, lease_until = ?1, updated_at = ?2
@@ -97,16 +91,7 @@ _RECLAIM = f"""
     RETURNING {CLAIMED}
 """
 _DATED_AHEAD_US: Final = 5_000_000  # as long as a write may have waited for its turn
-_REDATE = (
-    f"""
-    UPDATE delivery_requests SET not_before = not_before - (updated_at - ?1), updated_at = ?1, {redated_doubt("?1")}
-    WHERE status = 'pending' AND not_before > ?2 AND updated_at > ?2
-    """,
-    f"""
-    UPDATE delivery_requests SET lease_until = lease_until - (updated_at - ?1), updated_at = ?1, {redated_doubt("?1")}
-    WHERE status = 'in_progress' AND lease_until > ?2 AND updated_at > ?2
-    """,
-)
+_REDATE = redating("delivery_requests", "?1", "?2", "IN ({})")
 _NEXT_DUE = "SELECT min(not_before) FROM delivery_requests WHERE status = 'pending' AND not_before > ?"
 _MARK = ManyRows(
     lambda rows: (
@@ -149,18 +134,10 @@ _DEAD_LETTER = """
 _REFUSE = f"INSERT INTO delivery_refusals ({', '.join(REFUSAL_COLUMNS)}) VALUES {marks(len(REFUSAL_COLUMNS))}"
 
 
-class SqliteLedger:
-    """Callers hand in one thing at a time; what waits together is written together."""
-
+class SqliteLedger(DeliveryLedger):
     def __init__(self, database: SqliteDatabase) -> None:
+        super().__init__()
         self._database = database
-        self._inserts: Coalescer[tuple[NewDelivery, Lease | None], Inserted] = Coalescer(self._insert_all)
-        self._finds: Coalescer[str, Snapshot | None] = Coalescer(self._find_all)
-        self._marks: Coalescer[tuple[Claim, int, int], bool] = Coalescer(self._mark_all)
-        self._settles: Coalescer[Settlement, bool] = Coalescer(self._settle_all)
-
-    def find(self, key: str) -> Awaitable[Snapshot | None]:
-        return self._finds.put(key)
 
     async def get(self, delivery_id: DeliveryId) -> Snapshot | None:
         def work(connection: Connection) -> Snapshot | None:
@@ -168,9 +145,6 @@ class SqliteLedger:
             return snapshot_of(row) if row else None
 
         return await self._database.read(work)
-
-    def insert(self, new: NewDelivery, lease: Lease | None) -> Awaitable[Inserted]:
-        return self._inserts.put((new, lease))
 
     async def refuse(self, refusal: Refusal) -> None:
         await self._write(lambda driver: driver.execute(_REFUSE, refusal_values(refusal)))
@@ -207,9 +181,6 @@ class SqliteLedger:
 
         return await self._database.read(work)
 
-    def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> Awaitable[bool]:
-        return self._marks.put((claim, lease_until_us, now_us))
-
     async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
         def work(driver: sqlite3.Connection) -> bool:
             done = claim.parts_done + 1
@@ -220,29 +191,21 @@ class SqliteLedger:
 
         return await self._write(work)
 
-    def settle(self, done: Settlement) -> Awaitable[bool]:
-        return self._settles.put(done)
+    def _insert_all(self, batch: Sequence[Written]) -> Awaitable[Sequence[Inserted]]:
+        return self._write(lambda driver: _insert(driver, batch))
 
-    async def _insert_all(self, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> Sequence[Inserted]:
-        return await self._write(lambda driver: _insert(driver, batch))
+    def _find_all(self, keys: Sequence[str]) -> Awaitable[Sequence[Snapshot | None]]:
+        return self._database.read(lambda connection: [_find(_driver(connection), key) for key in keys])
 
-    async def _find_all(self, keys: Sequence[str]) -> Sequence[Snapshot | None]:
-        return await self._database.read(lambda connection: [_find(_driver(connection), key) for key in keys])
+    def _mark(self, batch: Sequence[Marked]) -> Awaitable[set[str]]:
+        rows = [mark_values(*one) for one in batch]
+        return self._write(lambda driver: {row[0] for row in _MARK.run(driver, rows)})
 
-    async def _mark_all(self, batch: Sequence[tuple[Claim, int, int]]) -> Sequence[bool]:
-        latest = latest_fences(claim for claim, _, _ in batch)
-        rows = [mark_values(*one) for one in batch if latest[one[0].id] == one[0].fence]
-        marked = {row[0] for row in await self._write(lambda driver: _MARK.run(driver, rows))}
-        return [claim.id in marked and latest[claim.id] == claim.fence for claim, _, _ in batch]
+    def _settle(self, batch: Sequence[Settlement]) -> Awaitable[set[str]]:
+        return self._write(lambda driver: _settle(driver, batch))
 
-    async def _settle_all(self, batch: Sequence[Settlement]) -> Sequence[bool]:
-        latest = latest_fences(one.claim for one in batch)
-        valid = [one for one in batch if latest[one.claim.id] == one.claim.fence]
-        settled = await self._write(lambda driver: _settle(driver, valid))
-        return [one.claim.id in settled and latest[one.claim.id] == one.claim.fence for one in batch]
-
-    async def _write(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        return await self._database.write(lambda connection: work(_driver(connection)))
+    def _write(self, work: Callable[[sqlite3.Connection], _Result]) -> Awaitable[_Result]:
+        return self._database.write(lambda connection: work(_driver(connection)))
 
 
 def _driver(connection: Connection) -> sqlite3.Connection:
@@ -262,7 +225,7 @@ def _find(driver: sqlite3.Connection, key: str) -> Snapshot | None:
     return found
 
 
-def _insert(driver: sqlite3.Connection, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> list[Inserted]:
+def _insert(driver: sqlite3.Connection, batch: Sequence[Written]) -> list[Inserted]:
     """Leased only where nothing is ahead in the same thread, neither stored nor earlier in this batch."""
     threads = json.dumps([new.order_key for new, _ in batch])
     busy = {row[0] for row in driver.execute(_BUSY_THREADS, (threads,))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -42,7 +42,7 @@ from postroom.message.markup import markup_of_text, markup_text, revision_of_tex
 PRIORITIES: Final = {rank: priority for priority, rank in PRIORITY_RANK.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class DeliveryColumn:
     """
     A row is inserted, claimed, looked at and settled; each of these says what it does with the column.
@@ -55,6 +55,7 @@ class DeliveryColumn:
 
     name: str
     type: type[TypeEngine[Any]] = Text
+    _: KW_ONLY
     required: bool = True
     primary: bool = False
     new: str | None = None
@@ -101,149 +102,111 @@ def _error_message(done: Settlement) -> str | None:
 
 # Every column of a delivery, once: its type, what is written into it, and what is read out of it.
 DELIVERY_COLUMNS: Final = (
-    DeliveryColumn(name="id", primary=True, new="id", claim="id", snapshot="id"),
-    DeliveryColumn(name="idempotency_key", new="idempotency_key", snapshot="idempotency_key"),
-    DeliveryColumn(name="fingerprint", new="fingerprint", snapshot="fingerprint"),
-    DeliveryColumn(name="request_id", new="request_id", claim="request_id", snapshot="request_id"),
-    DeliveryColumn(name="origin_butler", new="origin_butler", claim="origin_butler", snapshot="origin_butler"),
-    DeliveryColumn(name="channel", new="channel", claim="channel", snapshot="channel"),
+    DeliveryColumn("id", primary=True, new="id", claim="id", snapshot="id"),
+    DeliveryColumn("idempotency_key", new="idempotency_key", snapshot="idempotency_key"),
+    DeliveryColumn("fingerprint", new="fingerprint", snapshot="fingerprint"),
+    DeliveryColumn("request_id", new="request_id", claim="request_id", snapshot="request_id"),
+    DeliveryColumn("origin_butler", new="origin_butler", claim="origin_butler", snapshot="origin_butler"),
+    DeliveryColumn("channel", new="channel", claim="channel", snapshot="channel"),
+    DeliveryColumn("intent", leased=lambda new, _: str(new.intent), claim="intent", snapshot="intent", read=Intent),
+    DeliveryColumn("target_identity", new="target_identity"),
+    DeliveryColumn("address", new="address", claim="address"),
+    DeliveryColumn("thread", required=False, new="thread", claim="thread"),
+    DeliveryColumn("order_key", new="order_key"),
+    DeliveryColumn("message_content", new="message", claim="message"),
+    DeliveryColumn("subject", required=False, new="subject", claim="subject"),
+    DeliveryColumn("emoji", required=False, new="emoji", claim="emoji"),
+    DeliveryColumn("request_envelope", new="envelope"),
     DeliveryColumn(
-        name="intent", leased=lambda new, _: str(new.intent), claim="intent", snapshot="intent", read=Intent
-    ),
-    DeliveryColumn(name="target_identity", new="target_identity"),
-    DeliveryColumn(name="address", new="address", claim="address"),
-    DeliveryColumn(name="thread", required=False, new="thread", claim="thread"),
-    DeliveryColumn(name="order_key", new="order_key"),
-    DeliveryColumn(name="message_content", new="message", claim="message"),
-    DeliveryColumn(name="subject", required=False, new="subject", claim="subject"),
-    DeliveryColumn(name="emoji", required=False, new="emoji", claim="emoji"),
-    DeliveryColumn(name="request_envelope", new="envelope"),
-    DeliveryColumn(
-        name="priority",
-        type=SmallInteger,
+        "priority",
+        SmallInteger,
         leased=lambda new, _: PRIORITY_RANK[new.priority],
         claim="priority",
         read=PRIORITIES.__getitem__,
     ),
+    DeliveryColumn("on_uncertain", leased=lambda new, _: str(new.on_uncertain), claim="on_uncertain", read=OnUncertain),
+    DeliveryColumn("status", leased=_status, snapshot="status", read=Status, settled=lambda done: str(done.status)),
+    DeliveryColumn("attempts", Integer, initially="0", claim="attempts", snapshot="attempts", kept="attempts"),
     DeliveryColumn(
-        name="on_uncertain", leased=lambda new, _: str(new.on_uncertain), claim="on_uncertain", read=OnUncertain
-    ),
-    DeliveryColumn(
-        name="status", leased=_status, snapshot="status", read=Status, settled=lambda done: str(done.status)
-    ),
-    DeliveryColumn(
-        name="attempts",
-        type=Integer,
-        initially="0",
-        claim="attempts",
-        snapshot="attempts",
-        kept="attempts",
-    ),
-    DeliveryColumn(
-        name="calls",
-        type=Integer,
+        "calls",
+        Integer,
         initially="0",
         claim="calls",
         settled=lambda done: done.claim.calls + (1 if done.attempt else 0),
     ),
-    DeliveryColumn(name="parts_done", type=Integer, initially="0", claim="parts_done"),
-    DeliveryColumn(name="turn", type=Integer, initially="0"),
-    DeliveryColumn(name="fence", type=Integer, initially=str(FIRST_FENCE), claim="fence"),
+    DeliveryColumn("parts_done", Integer, initially="0", claim="parts_done"),
+    DeliveryColumn("turn", Integer, initially="0"),
+    DeliveryColumn("fence", Integer, initially=str(FIRST_FENCE), claim="fence"),
     DeliveryColumn(
-        name="sending",
-        type=Boolean,
+        "sending",
+        Boolean,
         leased=lambda _, lease: lease is not None and lease.sending,
         claim="sending",
         read=bool,
         let_go="false",
     ),
     DeliveryColumn(
-        name="possible_duplicate",
-        type=Boolean,
+        "possible_duplicate",
+        Boolean,
         initially="false",
         claim="possible_duplicate",
         snapshot="possible_duplicate",
         read=bool,
         kept="possible_duplicate",
     ),
+    DeliveryColumn("not_before", BigInteger, new="created_at_us", snapshot="not_before_us", kept="not_before_us"),
     DeliveryColumn(
-        name="not_before",
-        type=BigInteger,
-        new="created_at_us",
-        snapshot="not_before_us",
-        kept="not_before_us",
-    ),
-    DeliveryColumn(
-        name="lease_until",
-        type=BigInteger,
+        "lease_until",
+        BigInteger,
         required=False,
         leased=lambda _, lease: lease.until_us if lease else None,
         let_go="NULL",
     ),
     DeliveryColumn(
-        name="waiting_reason",
+        "waiting_reason",
         required=False,
         snapshot="waiting_kind",
         settled=lambda done: str(done.waiting.kind) if done.waiting else None,
     ),
     DeliveryColumn(
-        name="waiting_detail",
+        "waiting_detail",
         required=False,
         snapshot="waiting_detail",
         settled=lambda done: done.waiting.detail if done.waiting else None,
     ),
-    DeliveryColumn(name="terminal_error_class", required=False, snapshot="error_class", settled=_error_class),
-    DeliveryColumn(name="terminal_error_message", required=False, snapshot="error_message", settled=_error_message),
+    DeliveryColumn("terminal_error_class", required=False, snapshot="error_class", settled=_error_class),
+    DeliveryColumn("terminal_error_message", required=False, snapshot="error_message", settled=_error_message),
+    DeliveryColumn("provider_delivery_id", required=False, snapshot="provider_delivery_id", kept="receipt", keeps=True),
+    DeliveryColumn("trace_id", required=False, new="trace_id", claim="trace_id"),
+    DeliveryColumn("replay_of", required=False, new="replay_of", claim="replay_of"),
+    DeliveryColumn("replay_number", Integer, required=False, new="replay_number"),
+    DeliveryColumn("created_at", BigInteger, new="created_at_us", claim="created_at_us"),
+    DeliveryColumn("updated_at", BigInteger, new="created_at_us", kept="at_us"),
     DeliveryColumn(
-        name="provider_delivery_id",
-        required=False,
-        snapshot="provider_delivery_id",
-        kept="receipt",
-        keeps=True,
-    ),
-    DeliveryColumn(name="trace_id", required=False, new="trace_id", claim="trace_id"),
-    DeliveryColumn(name="replay_of", required=False, new="replay_of", claim="replay_of"),
-    DeliveryColumn(name="replay_number", type=Integer, required=False, new="replay_number"),
-    DeliveryColumn(name="created_at", type=BigInteger, new="created_at_us", claim="created_at_us"),
-    DeliveryColumn(name="updated_at", type=BigInteger, new="created_at_us", kept="at_us"),
-    DeliveryColumn(
-        name="terminal_at",
-        type=BigInteger,
-        required=False,
-        settled=lambda done: done.at_us if done.status in TERMINAL else None,
+        "terminal_at", BigInteger, required=False, settled=lambda done: done.at_us if done.status in TERMINAL else None
     ),
     DeliveryColumn(
-        name="markup",
-        required=False,
-        leased=lambda new, _: markup_text(new.markup),
-        claim="markup",
-        read=markup_of_text,
+        "markup", required=False, leased=lambda new, _: markup_text(new.markup), claim="markup", read=markup_of_text
     ),
     DeliveryColumn(
-        name="revises",
+        "revises",
         required=False,
         leased=lambda new, _: revision_text(new.revises),
         claim="revises",
         read=revision_of_text,
     ),
+    DeliveryColumn("doubtful_since", BigInteger, required=False, claim="doubtful_since_us", kept="doubtful_since_us"),
     DeliveryColumn(
-        name="doubtful_since",
-        type=BigInteger,
-        required=False,
-        claim="doubtful_since_us",
-        kept="doubtful_since_us",
+        "format", required=False, leased=lambda new, _: stored_format(new.format), claim="format", read=read_format
     ),
     DeliveryColumn(
-        name="format", required=False, leased=lambda new, _: stored_format(new.format), claim="format", read=read_format
-    ),
-    DeliveryColumn(
-        name="attachments",
+        "attachments",
         required=False,
         leased=lambda new, _: attachments_text(new.attachments),
         claim="attachments",
         read=attachments_of_text,
     ),
-    DeliveryColumn(name="handed_by", required=False, new="handed_by"),
+    DeliveryColumn("handed_by", required=False, new="handed_by"),
 )
 _OPEN = text("status IN ('pending', 'in_progress')")
 _PENDING = text("status = 'pending'")
