@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -28,14 +28,41 @@ from postroom.kernel.values.ids import SECOND_US
 from postroom.kernel.values.ids import seconds as microseconds
 
 
-class RedisBreakers:
+class _SharedOnRedis:
     """
-    While Redis is away each process goes on with what it knew last, and tells Redis afterwards.
+    While Redis is away each process goes on by itself, with what it knew last, and tells Redis afterwards.
 
     Time is the Redis server's, one clock for all, unless `clock_from_redis` is
     off. `clock` then gives the time; it always rules what is kept locally.
     """
 
+    def __init__(
+        self,
+        client: Redis | RedisCluster,
+        prefix: str,
+        script: str,
+        clock: Clock,
+        *,
+        clock_from_redis: bool,
+        reach: RedisReach | None,
+    ) -> None:
+        self.reach = reach or RedisReach(client, clock)
+        self._script = RedisScript(client, script, self.reach)
+        self._keys = f"{{{prefix}}}:{script}:"  # the braces keep all keys on one node of a cluster
+        self._clock_from_redis = clock_from_redis
+        self._clock = clock
+
+    @property
+    def away(self) -> bool:
+        """Redis gave no answer last time; what is decided holds for this process alone."""
+        return self.reach.away
+
+    async def _told(self, keys: Iterable[str], operation: str, *arguments: str | int) -> list[Any]:
+        now = "" if self._clock_from_redis else self._clock.now_us()
+        return await self._script.run([self._keys + key for key in keys], [operation, now, *arguments])
+
+
+class RedisBreakers(_SharedOnRedis):
     def __init__(
         self,
         client: Redis | RedisCluster,
@@ -47,20 +74,11 @@ class RedisBreakers:
         clock_from_redis: bool = True,
         reach: RedisReach | None = None,
     ) -> None:
-        self.reach = reach or RedisReach(client, clock)
-        self._script = RedisScript(client, "breaker", self.reach)
-        self._keys = f"{{{prefix}}}:breaker:"  # the braces keep all keys on one node of a cluster
+        super().__init__(client, prefix, "breaker", clock, clock_from_redis=clock_from_redis, reach=reach)
         self._policy = policy
-        self._clock_from_redis = clock_from_redis
-        self._clock = clock
         self._tokens = tokens
         self._local = MemoryBreakers(policy, clock, tokens)
         self._apart: set[str] = set()  # channels whose circuit went on without Redis
-
-    @property
-    def away(self) -> bool:
-        """Redis gave no answer last time; the circuits are those of this process alone."""
-        return self.reach.away
 
     async def acquire(self, channel: str) -> Permit:
         token = self._tokens()
@@ -120,18 +138,9 @@ class RedisBreakers:
         return await self._run(channel, operation, *arguments)
 
     async def _run(self, channel: str, operation: str, *arguments: str | int) -> list[Any]:
-        now = "" if self._clock_from_redis else self._clock.now_us()
-        return await self._script.run([self._keys + channel], [operation, now, *_rules(self._policy), *arguments])
-
-
-def _rules(policy: BreakerPolicy) -> tuple[int, ...]:
-    return (
-        policy.failure_threshold,
-        policy.recovery_us,
-        policy.half_open_probes,
-        policy.half_open_successes,
-        policy.probe_lease_us,
-    )
+        policy = self._policy
+        rules = (policy.failure_threshold, policy.recovery_us, policy.half_open_probes, policy.half_open_successes)
+        return await self._told([channel], operation, *rules, policy.probe_lease_us, *arguments)
 
 
 def _spread(circuit: Circuit) -> list[str | int]:
@@ -157,14 +166,7 @@ def _gather(told: Sequence[Any]) -> Circuit:
 # -- Admission limits and pacing ---
 
 
-class RedisLimits:
-    """
-    While Redis is away each process keeps the limits by itself.
-
-    Time is the Redis server's, one clock for all, unless `clock_from_redis` is
-    off. `clock` then gives the time; it always rules what is kept locally.
-    """
-
+class RedisLimits(_SharedOnRedis):
     def __init__(
         self,
         client: Redis | RedisCluster,
@@ -174,19 +176,10 @@ class RedisLimits:
         clock_from_redis: bool = True,
         reach: RedisReach | None = None,
     ) -> None:
-        self.reach = reach or RedisReach(client, clock)
-        self._script = RedisScript(client, "limits", self.reach)
-        self._keys = f"{{{prefix}}}:limits:"  # the braces keep all keys on one node of a cluster
-        self._clock_from_redis = clock_from_redis
-        self._clock = clock
+        super().__init__(client, prefix, "limits", clock, clock_from_redis=clock_from_redis, reach=reach)
         self._local = MemoryLimits(clock)
         self._owed: dict[str, int] = {}  # lease -> its end, the earliest first
         self._untold: set[str] = set()  # channels throttled while Redis was away
-
-    @property
-    def away(self) -> bool:
-        """Redis gave no answer last time; the limits hold for this process alone."""
-        return self.reach.away
 
     async def admit(self, admission: Admission, *, consume: bool = True) -> AdmissionDecision:
         try:
@@ -286,9 +279,7 @@ class RedisLimits:
                 raise
 
     async def _run(self, operation: str, *arguments: str | int, buckets: tuple[str, ...] = ()) -> list[Any]:
-        keys = [self._keys + name for name in ("in-flight", "throttles", *buckets)]
-        now = "" if self._clock_from_redis else self._clock.now_us()
-        return await self._script.run(keys, [operation, now, *arguments])
+        return await self._told(("in-flight", "throttles", *buckets), operation, *arguments)
 
 
 def _counted(admission: Admission) -> tuple[Tier, ...]:
