@@ -11,6 +11,8 @@ from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from postroom.kernel.http.call import FormFile, HttpCall
+from postroom.kernel.text.markdown import parse
+from postroom.kernel.text.rich import RichText, spelled
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
     InternalError,
@@ -26,6 +28,7 @@ from postroom.message.inbound import InboundFile
 from postroom.message.markup import Button, Markup
 
 _Answer = TypeVar("_Answer")
+Part = TypeVar("Part")
 
 
 # Where a provider is.
@@ -70,6 +73,16 @@ def check_text(message: Message, *, subject: bool = False) -> None:
     for name, text in (("message", message.text), ("subject", message.subject if subject else None)):
         if text and (problem := text_problem(text)):
             raise ValidationError(f"{name} {problem}")
+
+
+def web_links(text: str) -> RichText:
+    """Markdown of which only the web is linked; other targets stand beside their words."""
+    return spelled(parse(text), lambda link: not link.detail.lower().startswith("http"))
+
+
+def before_files(plain: list[Part], marked: list[Part], message: Message) -> list[Part]:
+    """Before files a mark makes no part of its own: it would come where a file was."""
+    return plain if message.attachments and len(marked) != len(plain) else marked
 
 
 # What stands under them.
@@ -205,11 +218,9 @@ async def fetched(
         raise TargetUnavailable(f"{service} answered {answer.status}")
     if not 200 <= answer.status < 300:
         return replace(file, problem=f"{service} did not hand it out ({answer.status})")
-    return (
-        replace(file, content=answer.body)
-        if len(answer.body) <= _MOST_FILE_BYTES
-        else replace(file, problem=_TOO_LARGE)
-    )
+    if len(answer.body) > _MOST_FILE_BYTES:
+        return replace(file, problem=_TOO_LARGE)
+    return replace(file, content=answer.body)
 
 
 def is_at(url: object, *hosts: str) -> bool:

@@ -26,13 +26,13 @@ from postroom.channels.discord.building import (
     nonce,
     read_refusal,
     receipt_of,
-    rich_of,
     rich_shown_parts,
     shown_beginning,
     shown_parts,
     written,
 )
 from postroom.channels.discord.channel import Discord
+from postroom.channels.shared import web_links
 from postroom.kernel.text.rich import utf16_length
 from postroom.kernel.values.errors import CredentialsRefused, PostroomError, ProviderThrottled, ValidationError
 from postroom.kernel.values.ids import DeliveryId
@@ -412,14 +412,14 @@ def rich_shown_bodies(text: str, **changes: Any) -> list[dict[str, Any]]:
     ],
 )
 def test_spans_are_written_in_its_own_markup_and_the_rest_is_escaped(source: str, text: str) -> None:
-    assert written(rich_of(source)) == text
+    assert written(web_links(source)) == text
 
 
 @pytest.mark.requirement("content:nothing-lost", "content:no-injection")
 @settings(deadline=None)  # a machine may be busy
 @given(markdown)
 def test_nothing_visible_is_lost_and_every_part_fits(source: str) -> None:
-    rich = rich_of(source)
+    rich = web_links(source)
     parts = rich_shown_parts(rich)
 
     assert all(len(part.encode("utf-16-le")) // 2 <= 2000 for part in parts)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.fakes.slack.block_kit import checked
 from tests.support.markdown_texts import inked, markdown
 
+from postroom.channels.shared import web_links
 from postroom.channels.slack.building import (
     LONGEST_BLOCK,
     PART_LIMIT,
@@ -20,7 +21,6 @@ from postroom.channels.slack.building import (
     name_of,
     parts,
     rich_block,
-    rich_of,
     rich_parts,
     shortened,
     typed,
@@ -332,11 +332,11 @@ def text(words: str, *looks: str) -> dict[str, Any]:
     ],
 )
 def test_spans_become_elements_of_slacks_own(source: str, kind: str, inside: list[dict[str, Any]]) -> None:
-    assert rich_block(rich_of(source)) == {"type": "rich_text", "elements": [{"type": kind, "elements": inside}]}
+    assert rich_block(web_links(source)) == {"type": "rich_text", "elements": [{"type": kind, "elements": inside}]}
 
 
 def test_blocks_of_code_and_quotes_stand_between_sections_without_their_line_ends() -> None:
-    block = rich_block(rich_of("a\n\n```\nx\n```\n\n> q\n>\n> ```\n> y\n> ```\n\nz"))
+    block = rich_block(web_links("a\n\n```\nx\n```\n\n> q\n>\n> ```\n> y\n> ```\n\nz"))
 
     assert [part["type"].removeprefix("rich_text_") for part in block["elements"]] == [
         "section",
@@ -362,7 +362,7 @@ def test_a_notification_says_the_same_escaped_and_nothing_is_previewed_or_mentio
 @settings(deadline=None)  # a machine may be busy
 @given(st.one_of(markdown, st.builds(lambda one, times: one * times, markdown, st.integers(2, 60))))
 def test_nothing_visible_is_lost_no_mention_is_made_and_every_part_fits(source: str) -> None:
-    rich = rich_of(source)
+    rich = web_links(source)
     parts = rich_parts(rich)
     blocks = [rich_block(part) for part in parts]
 
@@ -384,14 +384,14 @@ def test_nothing_visible_is_lost_no_mention_is_made_and_every_part_fits(source: 
 @settings(deadline=None)
 @given(markdown)
 def test_the_words_of_short_parts_are_those_of_the_text(source: str) -> None:
-    rich = rich_of(source)
+    rich = web_links(source)
     assert inked("".join(part.text for part in rich_parts(rich))) == inked(rich.text)
 
 
 def test_a_text_full_of_looks_loses_looks_and_not_words_or_links() -> None:
     source = "**a** *b* " * 300 + "[l](https://a.example)"
 
-    block = rich_block(rich_of(source))
+    block = rich_block(web_links(source))
     assert seen(block).endswith("l")
     assert [one["url"] for one in elements(block) if one["type"] == "link"] == ["https://a.example"]
     assert not any("style" in one for one in elements(block))

@@ -21,11 +21,11 @@ from postroom.channels.shared import (
     one_line,
     plain_name,
     token_of,
+    web_links,
     with_links,
 )
 from postroom.kernel.http.answers import JsonBody, JsonObject, asked_seconds, broken, objects_in, throttled
 from postroom.kernel.http.call import MultipartForm, form_of
-from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import (
     RichText,
     SpanStyle,
@@ -36,7 +36,6 @@ from postroom.kernel.text.rich import (
     is_emoji,
     marked,
     says_target,
-    spelled,
     split,
     utf16_length,
 )
@@ -135,8 +134,7 @@ def build(message: Message) -> Sequence[DiscordRequest]:
         case Intent.SEND:
             return _texts(message, {})
         case Intent.REPLY:
-            about = {"message_id": _message_id(message), "fail_if_not_exists": False}
-            return _texts(message, {"message_reference": about})
+            return _texts(message, _about(_message_id(message)))
         case Intent.REACT:
             return (_reaction(message),)
         case _:
@@ -159,7 +157,7 @@ def _texts(message: Message, first_only: JsonBody) -> Sequence[DiscordRequest]:
     """Buttons and files stand under the last part."""
     check_text(message)
     parts = _parts(message)
-    bodies = [_body(part) | _key(message.delivery_id, number) for number, part in enumerate(parts)]
+    bodies = [_body(message.delivery_id, number, {"content": part}) for number, part in enumerate(parts)]
     bodies[0] |= first_only
     if under := components(message.markup):
         bodies[-1]["components"] = under
@@ -200,22 +198,17 @@ def _kept(numbers: list[str], texts: int, with_files: str | None) -> list[str]:
 
 
 def _answers(message: Message, place: str, to: str, texts: list[JsonBody]) -> Iterator[DiscordRequest]:
-    about = {"message_id": to, "fail_if_not_exists": False}
     for number, text in enumerate(texts):
-        body = {"flags": _SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS, "message_reference": about} | text
-        body |= _key(message.delivery_id, number)
+        body = _body(message.delivery_id, number, text) | _about(to)
         yield DiscordRequest(act=Verb.WRITE, place=place, method="POST", path="messages", body=body)
 
 
 def _parts(message: Message) -> list[str]:
-    if message.format is Format.MARKDOWN:
-        return rich_shown_parts(_rich(message), repeated=message.repeated)
-    return shown_parts(with_links(message.text, linked(message.markup, _fits_under)), repeated=message.repeated)
-
-
-def _rich(message: Message) -> RichText:
-    rich = rich_of(message.text)
-    return rich.followed_by(with_links(rich.text, linked(message.markup, _fits_under)))
+    links = linked(message.markup, _fits_under)
+    if message.format is not Format.MARKDOWN:
+        return shown_parts(with_links(message.text, links), repeated=message.repeated)
+    rich = web_links(message.text)
+    return rich_shown_parts(rich.followed_by(with_links(rich.text, links)), repeated=message.repeated)
 
 
 def _edit(place: str, number: str, body: JsonBody) -> DiscordRequest:
@@ -238,12 +231,13 @@ def _reaction(message: Message) -> DiscordRequest:
     return DiscordRequest(act=Verb.REACT, place=_place(message.address), method="PUT", path=path, about=about)
 
 
-def _body(text: str) -> JsonBody:
-    return {"content": text, "flags": _SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS}
+def _body(delivery_id: DeliveryId, part: int, text: JsonBody) -> JsonBody:
+    key = {"nonce": nonce(delivery_id, part), "enforce_nonce": True}
+    return text | {"flags": _SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS} | key
 
 
-def _key(delivery_id: DeliveryId, part: int) -> JsonBody:
-    return {"nonce": nonce(delivery_id, part), "enforce_nonce": True}
+def _about(number: str) -> JsonBody:
+    return {"message_reference": {"message_id": number, "fail_if_not_exists": False}}
 
 
 def _place(text: str) -> str:
@@ -327,22 +321,13 @@ _DEEPEST_HEADING: Final = 3
 _LANGUAGE: Final = re.compile(r"[A-Za-z0-9+#-]*")
 
 
-def rich_of(text: str) -> RichText:
-    """Discord masks only links to the web, so other targets stand beside their words."""
-    return spelled(parse(text), lambda link: not link.detail.lower().startswith("http"))
-
-
 def rich_shown_parts(rich: RichText, *, repeated: bool = False) -> list[str]:
-    parts = [written(part) for part in fitting(rich, TEXT_LIMIT, _fits)]
+    parts = [written(part) for part in fitting(rich, TEXT_LIMIT, lambda part: _fits_as_shown(written(part)))]
     return marked(parts, REPEAT_MARK, TEXT_LIMIT) if repeated else parts
 
 
 def written(part: RichText) -> str:
     return folded_over(RichText(part.text, tuple(_shown(part))), escaped, _mark)
-
-
-def _fits(part: RichText) -> bool:
-    return utf16_length(written(part)) <= TEXT_LIMIT
 
 
 def _shown(part: RichText) -> Iterator[TextSpan]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from typing import ClassVar, Final
 from urllib.parse import urlsplit
@@ -46,7 +47,7 @@ from postroom.kernel.values.ids import to_us
 from postroom.message.attachment import FileContents
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import Message, Receipt
-from postroom.message.inbound import InboundEvent, InboundFile, InboundMessage, Listened
+from postroom.message.inbound import InboundFile, InboundMessage, Listened
 
 API_BASE_URL: Final = "https://discord.com/api/v10"
 _HOME: Final = "https://postroom.dev"  # Discord turns away a client that names no address and version
@@ -94,7 +95,7 @@ class Discord:
                 user_agent=self._user_agent,
                 secure=self._base_url.startswith("https:"),
                 start=self._gateway_start,
-                event=self._event,
+                event=partial(inbound_event, name),
                 now_us=lambda: to_us(now()),
                 dice=dice,
                 monotonic=monotonic,
@@ -177,9 +178,6 @@ class Discord:
     async def close(self) -> None:
         await self._gateway.close()
         await self._http.close()
-
-    def _event(self, name: object, told: object, bot_id: str) -> InboundEvent | None:
-        return inbound_event(self.name, name, told, bot_id)
 
     async def _gateway_start(self, timeout_seconds: float) -> GatewayStart:
         told = await self._ask("GET", "gateway/bot", timeout_seconds)

@@ -39,12 +39,14 @@ def inbound_event(channel: str, name: object, told: object, bot_id: str) -> Inbo
 
 def _message(channel: str, told: JsonObject, bot_id: str) -> InboundMessage | None:
     number, place, writer = snowflake(told.get("id")), snowflake(told.get("channel_id")), _id_of(told.get("author"))
-    text, replies_to = _text(told, bot_id), _replies_to(told)
+    about = as_object(told.get("message_reference")).get("message_id")
+    text, replies_to = _text(told, bot_id), None if _is_forward(told) else snowflake(about)
     if number is None or place is None or told.get("type", 0) not in _WRITTEN:
         return None
     if writer == bot_id:
         return None  # Discord tells a bot of its own messages; to hear them would make its own words a conversation
-    flags, alone = _flags(told), _is_direct(told) and writer is not None and not _is_bot(told)
+    is_direct = told.get("guild_id") is None and told.get("channel_type", _DIRECT) == _DIRECT
+    flags, alone = _flags(told), is_direct and writer is not None and not _is_bot(told)
     if not alone and text is None and replies_to is None:
         return None  # Discord hides from a bot what is not for it, so there is nothing to hear
     return InboundMessage(
@@ -109,10 +111,6 @@ def _text(told: JsonObject, bot_id: str) -> str | None:
     return re.sub(rf"^\s*<@!?{bot_id}>\s*", "", content) if bot_id else content
 
 
-def _replies_to(told: JsonObject) -> str | None:
-    return None if _is_forward(told) else snowflake(as_object(told.get("message_reference")).get("message_id"))
-
-
 def _flags(told: JsonObject) -> frozenset[Flag]:
     marks = {Flag.FORWARDED: _is_forward(told), Flag.BOT: _is_bot(told)}
     return frozenset(flag for flag, is_so in marks.items() if is_so)
@@ -131,10 +129,6 @@ def _is_bot(told: JsonObject) -> bool:
 def _is_marked_bot(user: object) -> bool:
     """Discord leaves the mark out for people."""
     return not isinstance(user, Mapping) or user.get("bot", False) is not False or user.get("system") is True
-
-
-def _is_direct(told: JsonObject) -> bool:
-    return told.get("guild_id") is None and told.get("channel_type", _DIRECT) == _DIRECT
 
 
 def _is_direct_press(told: JsonObject) -> bool:
@@ -195,15 +189,6 @@ class _GatewaySession:
 
     def forget(self) -> None:
         self.id, self.resume_url, self.sequence = "", "", None
-
-
-def _identify(token: str, intents: int) -> JsonBody:
-    properties = {"os": "linux", "browser": "postroom", "device": "postroom"}
-    return {"op": _Op.IDENTIFY, "d": {"token": token, "intents": intents, "properties": properties}}
-
-
-def _resume(token: str, session: _GatewaySession) -> JsonBody:
-    return {"op": _Op.RESUME, "d": {"token": token, "session_id": session.id, "seq": session.sequence}}
 
 
 def _heartbeat(session: _GatewaySession) -> JsonBody:
@@ -418,8 +403,11 @@ class Gateway:
         return start.url
 
     def _greeting(self, knows_us: bool) -> JsonObject:
-        parts = self._parts
-        return _resume(parts.token, self._session) if knows_us else _identify(parts.token, parts.intents)
+        token, session = self._parts.token, self._session
+        if knows_us:
+            return {"op": _Op.RESUME, "d": {"token": token, "session_id": session.id, "seq": session.sequence}}
+        properties = {"os": "linux", "browser": "postroom", "device": "postroom"}
+        return {"op": _Op.IDENTIFY, "d": {"token": token, "intents": self._parts.intents, "properties": properties}}
 
     def _pause_seconds(self) -> float:
         return 0.0 if self._session.id else max(self._not_before - self._parts.monotonic(), 0.0)

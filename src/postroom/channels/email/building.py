@@ -108,17 +108,22 @@ def build(message: Message, *, sender: str, name: str = "", now: datetime, more:
     if message.origin_butler:
         head.append(f"X-Postroom-Butler: {encoded(checked('origin_butler', message.origin_butler))}")
     paragraphs = [*links(message.markup), *([REPEAT_MARK] if message.repeated else [])]
-    body = _alternatives(message, paragraphs) if message.format is Format.MARKDOWN else _plain(message, paragraphs)
+    if message.format is Format.MARKDOWN:
+        body = _alternatives(message, paragraphs)
+    else:
+        body = _body("\n\n".join([message.text.rstrip(), *paragraphs]) if paragraphs else message.text)
     boundary = _boundary(message) if message.attachments else ""
     content = "\r\n".join([*head, *_opening(boundary), *body]).encode("ascii")
     shown = (readable(parse(message.text)),) if message.format is Format.MARKDOWN else ()
     named = tuple(one.name for one in message.attachments)
+    buttons = message.markup.every_button if message.markup else ()
+    behind = [button.url for button in buttons if button.url]  # a link is as good as an answer: no error may quote it
     return OutgoingMail(
         sender=sender,
         recipient=recipient,
         message_id=own_id,
         content=content,
-        private=(message.text, *shown, *named, message.subject or "", *_private_of(message.markup)),
+        private=(message.text, *shown, *named, message.subject or "", *behind),
         files=message.attachments,
         boundary=boundary,
     )
@@ -154,7 +159,8 @@ def _conversation(message: Message) -> Iterator[str]:
             yield f"Subject: {encoded(_subject(message))}"
             yield "Auto-Submitted: auto-generated"
         case Intent.REPLY:
-            yield f"Subject: {encoded(_reply_subject(_subject(message)))}"
+            subject = _subject(message)
+            yield f"Subject: {encoded(subject if subject.lower().startswith('re:') else f'Re: {subject}')}"
             yield "Auto-Submitted: auto-replied"
             if message.thread and (thread := message_id("thread", message.thread)):
                 yield f"In-Reply-To: {thread}"
@@ -179,14 +185,6 @@ def _asking(markup: Markup | None) -> Iterator[str]:
 
 def _subject(message: Message) -> str:
     return checked("subject", message.subject or "").strip() or _DEFAULT_SUBJECT
-
-
-def _reply_subject(subject: str) -> str:
-    return subject if subject.lower().startswith("re:") else f"Re: {subject}"
-
-
-def _plain(message: Message, paragraphs: Sequence[str]) -> Iterator[str]:
-    return _body("\n\n".join([message.text.rstrip(), *paragraphs]) if paragraphs else message.text)
 
 
 def _alternatives(message: Message, paragraphs: Sequence[str]) -> Iterator[str]:
@@ -287,11 +285,6 @@ _LINK: Final = re.compile(r"[!-~]+")  # anything else would end it for the reade
 def links(markup: Markup | None) -> list[str]:
     """One paragraph for each row of buttons."""
     return ["\n".join(_line(button) for button in row) for row in (markup.buttons if markup else ()) if row]
-
-
-def _private_of(markup: Markup | None) -> Iterator[str]:
-    """What no error may quote: a link is as good as an answer."""
-    return (button.url for button in (markup.every_button if markup else ()) if button.url)
 
 
 def _line(button: Button) -> str:

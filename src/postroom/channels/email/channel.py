@@ -42,7 +42,7 @@ from postroom.kernel.values.errors import (
 from postroom.kernel.values.ids import is_uuid, moment_of
 from postroom.message.attachment import FileContents
 from postroom.message.delivery import Message, Receipt, folded
-from postroom.message.inbound import InboundFile, InboundMessage, Listened
+from postroom.message.inbound import InboundFile, InboundMessage
 from postroom.message.markup import Markup
 
 # One visit to a mail server that knows whether the message was handed over.
@@ -118,10 +118,6 @@ def _always(token: str) -> Callable[[], Awaitable[str]]:
     return generate
 
 
-def _token_in_base64(server: Server, token: str) -> str:
-    return base64.b64encode(xoauth2(server.username or "", token)).decode()
-
-
 def read_loss(stage: Stage, *, late: bool = False) -> PostroomError:
     if stage is Stage.BODY:
         return OutcomeUncertain("the mail server received the message but no valid answer came back")
@@ -140,7 +136,9 @@ class SmtpVisit:
 
     def __init__(self, server: Server, token: str | None = None) -> None:
         self._stage = Stage.SESSION
-        self._secrets = server.secrets if token is None else (token, _token_in_base64(server, token))
+        self._secrets = server.secrets
+        if token is not None:
+            self._secrets = (token, base64.b64encode(xoauth2(server.username or "", token)).decode())
         self.login_refused = False
         self._smtp = SMTP(
             hostname=server.host,
@@ -283,7 +281,7 @@ class Email:
         self._reply_tags = imap is not None and imap.reply_tags
         self._listening = self._listener(imap) if imap else None
         if self._listening is not None:  # otherwise there is nothing to listen to, and it is no `Listen`
-            self.listen = self._listen
+            self.listen = self._listening.listen
 
     def __repr__(self) -> str:
         server = self._server
@@ -302,7 +300,8 @@ class Email:
 
     async def send(self, part: OutgoingMail, timeout_seconds: float) -> Receipt:
         ends_at = time.monotonic() + timeout_seconds
-        mail = await self._whole(part, ends_at) if part.files else part
+        contents = [await read_file(self._files, one, ends_at - time.monotonic()) for one in part.files]
+        mail = with_files(part, contents) if contents else part
         await _visit(self._server, mail, ends_at - time.monotonic())
         return Receipt(part.message_id)
 
@@ -323,13 +322,6 @@ class Email:
         """Nothing stays open between two messages; the mailbox does."""
         if self._listening is not None:
             await self._listening.close()
-
-    async def _whole(self, mail: OutgoingMail, ends_at: float) -> OutgoingMail:
-        return with_files(mail, [await read_file(self._files, one, ends_at - time.monotonic()) for one in mail.files])
-
-    async def _listen(self, position: int | None, timeout_seconds: float) -> Listened:
-        assert self._listening is not None  # noqa: S101 - only then is it a method of ours
-        return await self._listening.listen(position, timeout_seconds)
 
     def _listener(self, imap: ImapAccount) -> MailListening:
         reading = MailReading(

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from postroom.channels.email.building import encoded
-from postroom.channels.shared import check_text, one_line, plain_name, plain_type, with_links
+from postroom.channels.shared import before_files, check_text, one_line, plain_name, plain_type, with_links
 from postroom.kernel.http.answers import JsonBody, JsonObject, asked_seconds, broken, json_object, throttled
 from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.text.rich import cut, marked, split
@@ -93,10 +93,8 @@ def build(message: Message, answers_url: str) -> Sequence[NtfyCall]:
 
 
 def _parts(message: Message, text: str) -> list[str]:
-    """Before files a mark makes no part of its own: it would come where a file was."""
     parts = parts_of(text)
-    marked = parts_of(text, repeated=True) if message.repeated else parts
-    return parts if message.attachments and len(marked) != len(parts) else marked
+    return before_files(parts, parts_of(text, repeated=True), message) if message.repeated else parts
 
 
 def sequence_id(delivery_id: DeliveryId, place: int) -> str:
@@ -212,7 +210,8 @@ def _actions_of(markup: Markup, topic: str, answers_url: str) -> list[JsonBody]:
     pressed = [_press(button, topic, answers_url) for button in markup.every_button if button.token is not None]
     if len(pressed) > _MOST:
         raise ValidationError(f"an ntfy message has at most {_MOST} buttons")
-    return [*pressed, *(_view(button) for button in _links(markup)[: _MOST - len(pressed)] if _fits(button))]
+    links = [one for one in _links(markup)[: _MOST - len(pressed)] if _fits(one)]
+    return [*pressed, *({"action": "view", "label": _label(one), "url": one.url} for one in links)]
 
 
 def _unplaced(markup: Markup | None) -> list[Button]:
@@ -242,10 +241,6 @@ def _press(button: Button, topic: str, answers_url: str) -> JsonBody:
         "body": f"{button.token} {topic}",
         "clear": True,
     }
-
-
-def _view(button: Button) -> JsonBody:
-    return {"action": "view", "label": _label(button), "url": button.url}
 
 
 def _links(markup: Markup) -> list[Button]:
@@ -280,12 +275,9 @@ def file_headers(call: NtfyCall, file: Attachment) -> dict[str, str]:
         "X-Tags": ",".join(call.body.get("tags", ())),
         "X-Sequence-ID": call.sequence_id,
     }
-    return {name: _line(text) for name, text in said.items() if text} | {"Content-Type": plain_type(file)}
-
-
-def _line(text: str) -> str:
-    """Headers have no line ends, so the encoded words of a long one stand side by side (RFC 2047)."""
-    return encoded(text).replace("\r\n", "")
+    # Headers have no line ends, so the encoded words of a long one stand side by side (RFC 2047).
+    written = {name: encoded(text).replace("\r\n", "") for name, text in said.items() if text}
+    return written | {"Content-Type": plain_type(file)}
 
 
 # What the server's answers mean.

@@ -27,7 +27,7 @@ from postroom.channels.ntfy.building import (
     read_refusal,
 )
 from postroom.channels.shared import asked, base_url, check_files, read_file
-from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, json_object, provider_words
+from postroom.kernel.http.answers import JsonObject, as_object, json_object, provider_words
 from postroom.kernel.http.call import MOST_BYTES, HttpAnswer, HttpCall, whole_answer
 from postroom.kernel.values.errors import (
     PostroomError,
@@ -58,11 +58,6 @@ def found(call: NtfyCall, told: Iterable[JsonObject]) -> Receipt | None:
     if any("sequence_id" not in event and _says_the_same(call, event) for event in messages):
         raise TargetUnavailable(_TOO_OLD)
     return None
-
-
-def _keeps_messages(told: Sequence[JsonObject]) -> bool:
-    """Whether one of them is there for a while; without any, nothing is known."""
-    return any(_number(event.get("expires")) > _number(event.get("time")) for event in told)
 
 
 def _kept_seconds(account: JsonObject) -> float:
@@ -174,7 +169,10 @@ class _TopicStream:
         """The events so far, as soon as they are wanted or the time is over; the answer itself when it is a refusal."""
         heard: list[JsonObject] = []
         try:
-            async with asyncio.timeout(timeout_seconds), self._opened().get(url, **_as_it_is(headers)) as response:
+            async with (
+                asyncio.timeout(timeout_seconds),
+                self._opened().get(url, headers=headers, allow_redirects=False) as response,
+            ):
                 if response.status != 200:
                     return HttpAnswer(
                         status=response.status, headers=response.headers, body=await whole_answer(response.content)
@@ -210,10 +208,6 @@ class _TopicStream:
                 cookie_jar=aiohttp.DummyCookieJar(), timeout=aiohttp.ClientTimeout(total=None, sock_connect=None)
             )
         return self._session
-
-
-def _as_it_is(headers: Mapping[str, str]) -> JsonBody:
-    return {"headers": headers, "allow_redirects": False}
 
 
 # The channel.
@@ -296,7 +290,8 @@ class Ntfy:
             return _named(part, receipt)
         if len(body) >= MOST_BYTES:
             raise TargetUnavailable("ntfy has more messages in this topic than can be searched")
-        if not _keeps_messages(told):
+        # Whether one of them is there for a while; without any, nothing is known.
+        if not any(_number(event.get("expires")) > _number(event.get("time")) for event in told):
             await self._be_sure_it_would_be_kept(since, timeout_seconds / 2)
         return None
 

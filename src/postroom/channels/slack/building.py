@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Final, assert_never
 from urllib.parse import urlsplit
 
-from postroom.channels.shared import check_text, one_line, token_of
+from postroom.channels.shared import before_files, check_text, one_line, token_of, web_links
 from postroom.channels.slack.web_api import (
     DELETE,
     DELETE_FILE,
@@ -27,7 +27,6 @@ from postroom.channels.slack.web_api import (
     is_message_id,
 )
 from postroom.kernel.http.answers import JsonBody
-from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import (
     RichText,
     SpanStyle,
@@ -38,7 +37,6 @@ from postroom.kernel.text.rich import (
     readable,
     runs,
     says_target,
-    spelled,
     split,
     utf16_length,
 )
@@ -135,22 +133,21 @@ def _reaction(message: Message) -> SlackCall:
 
 
 def _contents(message: Message) -> list[JsonBody]:
-    """Before files a mark makes no part of its own: it would come where a file was."""
     plain = _parts(message, repeated=False)
-    marked = _parts(message, repeated=True) if message.repeated else plain
-    return plain if message.attachments and len(marked) != len(plain) else marked
+    return before_files(plain, _parts(message, repeated=True), message) if message.repeated else plain
 
 
 def _parts(message: Message, *, repeated: bool) -> list[JsonBody]:
     if message.format is Format.MARKDOWN:
-        return [_content(part) for part in rich_parts(rich_of(message.text), repeated=repeated)]
+        rich = rich_parts(web_links(message.text), repeated=repeated)
+        return [_shown(readable(part), rich_block(part)) for part in rich]
     pieces = parts(message.text)
-    return [_shown(piece) for piece in (with_mark(pieces, REPEAT_MARK) if repeated else pieces)]
+    return [_shown(piece, section(piece)) for piece in (with_mark(pieces, REPEAT_MARK) if repeated else pieces)]
 
 
-def _shown(piece: str) -> JsonBody:
-    """The block is what people see; `text` is for notifications and screen readers."""
-    return {"text": escaped(piece), "blocks": [section(piece)]}
+def _shown(words: str, block: JsonBody) -> JsonBody:
+    """The block is what people see; `text` is for notifications and screen readers, and says as much."""
+    return {"text": escaped(words), "blocks": [block]}
 
 
 def _marked(key: bytes, delivery_id: DeliveryId, part: int) -> JsonBody:
@@ -259,19 +256,9 @@ _LOOKS: Final = {
 }
 
 
-def rich_of(text: str) -> RichText:
-    """Only the web is linked; other targets stand beside their words."""
-    return spelled(parse(text), lambda link: not link.detail.lower().startswith("http"))
-
-
 def rich_parts(rich: RichText, *, repeated: bool = False) -> list[RichText]:
     parts = list(fitting(rich, PART_LIMIT, _fits, _written_length))
     return _with_mark(parts) if repeated else parts
-
-
-def _content(part: RichText) -> JsonBody:
-    """The block is what people see; `text` is for notifications and screen readers, and says as much."""
-    return {"text": escaped(readable(part)), "blocks": [rich_block(part)]}
 
 
 def rich_block(part: RichText) -> JsonBody:

@@ -46,7 +46,7 @@ from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, provid
 from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable
 from postroom.message.attachment import Attachment, FileContents
 from postroom.message.delivery import Message, Receipt
-from postroom.message.inbound import InboundEvent, InboundFile, InboundMessage, Listened
+from postroom.message.inbound import InboundEvent, InboundFile, InboundMessage
 
 API_BASE_URL: Final = "https://slack.com/api"
 _BOT_TOKEN = re.compile(r"(xoxe\.)?xoxb-[A-Za-z0-9-]+")
@@ -84,7 +84,7 @@ class Slack:
         self._sockets = SocketMode(self._socket_url)
         self._listening = SlackListening(self._sockets, self._event, lambda: int(now().timestamp() * 1_000_000))
         if app_token:  # without one there is nothing to listen to, and then it is no `Listen`
-            self.listen = self._listen
+            self.listen = self._listening.listen
 
     def __repr__(self) -> str:
         return f"Slack(name={self.name!r}, api_base_url={self._api.base_url!r}, token=***)"
@@ -169,9 +169,6 @@ class Slack:
     async def close(self) -> None:
         await self._sockets.close()
         await self._api.close()
-
-    async def _listen(self, position: int | None, timeout_seconds: float) -> Listened:
-        return await self._listening.listen(position, timeout_seconds)
 
     async def _would_listen(self) -> None:
         """Messages may leave while no answer is heard: that takes another token. No connection is opened."""

@@ -292,7 +292,9 @@ class SlackWebApi:
         if not is_at(file.reference, "slack.com", "slack-edge.com", urlsplit(self.base_url).hostname or ""):
             return replace(file, problem="it lies at another service")
         found = await fetched(self._http, "Slack", file, {"Authorization": f"Bearer {self._token}"}, timeout_seconds)
-        if found.content is not None and found.size not in (None, len(found.content)) and _is_page(found.content):
+        begins = (found.content or b"")[:200].lstrip().lower()
+        is_page = begins.startswith((b"<!doctype html", b"<html"))
+        if found.content is not None and found.size not in (None, len(found.content)) and is_page:
             return replace(found, content=None, problem="the app may not read files: it needs the scope files:read")
         return found
 
@@ -313,10 +315,6 @@ class SlackWebApi:
         if 200 <= answer.status < 300 and told.get("ok") is True:
             return told
         raise refusal(answer, told, self._now())
-
-
-def _is_page(content: bytes) -> bool:
-    return content[:200].lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
 
 # A file on its way into Slack: an address to bring it to, the bytes, and the one call that shows it to people.

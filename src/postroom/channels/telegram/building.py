@@ -7,14 +7,21 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from itertools import accumulate
 from typing import Final
 
-from postroom.channels.shared import fits_a_button, form_files, linked, one_line, token_of, with_links
+from postroom.channels.shared import (
+    before_files,
+    fits_a_button,
+    form_files,
+    linked,
+    one_line,
+    token_of,
+    web_links,
+    with_links,
+)
 from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, asked_seconds, broken, objects_in, throttled
 from postroom.kernel.http.call import MultipartForm, form_of
-from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import (
     MISSING,
     TEXT_LIMIT,
@@ -24,7 +31,6 @@ from postroom.kernel.text.rich import (
     cut,
     fitting,
     readable,
-    spelled,
     split,
     utf16_length,
     with_mark,
@@ -109,7 +115,7 @@ _CODE: Final = frozenset({SpanStyle.CODE, SpanStyle.PRE})
 
 def rich_of(message: Message) -> RichText:
     """Telegram opens only the web from a text; where a mailbox or a telephone is meant, it is shown."""
-    rich = spelled(parse(message.text), lambda link: not link.detail.lower().startswith("http"))
+    rich = web_links(message.text)
     return rich.followed_by(with_links(rich.text, linked(message.markup)))
 
 
@@ -121,19 +127,11 @@ def bodies(message: Message, limit: int = TEXT_LIMIT) -> list[JsonBody]:
 def _parts(rich: RichText, limit: int) -> list[RichText]:
     """Looks that would take many more messages are left out, and links that would are text."""
     most = len(split(rich.text, limit)) + _MOST_MORE
-    for counted in (_lawful, _links):
-        parts = list(fitting(rich, limit, partial(_fits, counted)))
+    for counted in (_lawful, lambda part: part.links):
+        parts = list(fitting(rich, limit, lambda part: len(counted(part)) <= MOST_ENTITIES))  # noqa: B023  # at once
         if len(parts) <= most:
             return parts
     return [RichText(text) for text in split(readable(rich), limit)]
-
-
-def _fits(counted: Callable[[RichText], Sequence[TextSpan]], part: RichText) -> bool:
-    return len(counted(part)) <= MOST_ENTITIES
-
-
-def _links(part: RichText) -> Sequence[TextSpan]:
-    return part.links
 
 
 def _body(part: RichText) -> JsonBody:
@@ -252,13 +250,15 @@ class PhotoUnfit(ValidationError):
 def calls_with_files(message: Message, show: _Show, *, buttons: bool = False) -> list[TelegramCall]:
     """The calls in order, still without the chat; how they are cut never depends on `repeated`."""
     first = show(replace(message, repeated=False), TEXT_LIMIT)
-    album = not buttons and _is_album(message.attachments)
+    album = not buttons and 1 < len(message.attachments) <= _ALBUM_FILES
+    album = album and sum(one.size for one in message.attachments) <= _ALBUM_BYTES
     is_caption = len(first) == 1 and utf16_length(first[0]["text"]) <= _CAPTION_LIMIT
     if is_caption and (album or len(message.attachments) == 1):
-        caption, *mark = show(message, _CAPTION_LIMIT)
-        return [*_file_calls(message.attachments, _caption(caption), album=album), *_text_calls(mark)]
-    shown = show(message, TEXT_LIMIT)
-    texts = _text_calls(shown if len(shown) == len(first) else first)
+        shown, *mark = show(message, _CAPTION_LIMIT)
+        # A caption shows no preview of a link, so there is none to forbid.
+        caption = {_AS_CAPTION[name]: value for name, value in shown.items() if name in _AS_CAPTION}
+        return [*_file_calls(message.attachments, caption, album=album), *text_calls(mark)]
+    texts = text_calls(before_files(first, show(message, TEXT_LIMIT), message))
     said = {"caption": REPEAT_MARK} if message.repeated else {}
     if album:
         return [*texts, *_file_calls(message.attachments, said, album=True)]
@@ -305,10 +305,6 @@ _AS_IT_IS: Final = {"disable_content_type_detection": True}
 _DOCUMENT: Final = {"type": "document", **_AS_IT_IS}
 
 
-def _is_album(files: Sequence[Attachment]) -> bool:
-    return 1 < len(files) <= _ALBUM_FILES and sum(one.size for one in files) <= _ALBUM_BYTES
-
-
 def _file_calls(files: Sequence[Attachment], said: JsonBody, *, album: bool) -> list[TelegramCall]:
     """Photos and documents do not mix in an album: beside other files a photo is a document, too."""
     if not album:
@@ -330,13 +326,8 @@ def _file_call(file: Attachment, said: JsonBody) -> TelegramCall:
     return TelegramCall(method=DOCUMENT, body=said | _AS_IT_IS, files=(file,))
 
 
-def _text_calls(shown: Sequence[JsonBody]) -> list[TelegramCall]:
+def text_calls(shown: Sequence[JsonBody]) -> list[TelegramCall]:
     return [TelegramCall(method="sendMessage", body=one) for one in shown]
-
-
-def _caption(shown: JsonBody) -> JsonBody:
-    """A caption shows no preview of a link, so there is none to forbid."""
-    return {_AS_CAPTION[name]: value for name, value in shown.items() if name in _AS_CAPTION}
 
 
 # Edits of what was sent to a Telegram chat before: over as many messages as the text needs, or the buttons alone.

@@ -35,6 +35,7 @@ from postroom.channels.telegram.building import (
     of_caption,
     read_refusal,
     reply_markup,
+    text_calls,
 )
 from postroom.channels.telegram.building import bodies as rich_bodies
 from postroom.channels.telegram.updates import album_of, brought, is_in_group, listened
@@ -100,16 +101,15 @@ def _texts(message: Message, first_only: JsonObject) -> Sequence[TelegramCall]:
     """No `parse_mode`, ever: text is data, so it cannot carry markup. Buttons stand under the last part."""
     check_text(message)
     under = reply_markup(message.markup, selective=bool(first_only)) if message.markup else None
-    calls = calls_with_files(message, _shown, buttons=bool(under)) if message.attachments else _messages(message)
+    if message.attachments:
+        calls = calls_with_files(message, _shown, buttons=bool(under))
+    else:
+        calls = text_calls(_shown(message, TEXT_LIMIT))
     more: list[JsonBody] = [{"chat_id": _chat_id(message)} for _ in calls]
     more[0] |= first_only
     if under:
         more[last_words(calls)]["reply_markup"] = under
     return tuple(replace(call, body={**call.body, **added}) for call, added in zip(calls, more, strict=True))
-
-
-def _messages(message: Message) -> list[TelegramCall]:
-    return [TelegramCall(method="sendMessage", body=shown) for shown in _shown(message, TEXT_LIMIT)]
 
 
 def _shown(message: Message, limit: int) -> list[JsonBody]:

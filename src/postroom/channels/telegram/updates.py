@@ -33,7 +33,8 @@ def listened(channel: str, updates: Sequence[JsonObject], own_name: str | None =
         event, album = inbound_event(channel, update, own_name), album_of(update)
         if album is not None and isinstance(event, InboundMessage):
             if album in albums and isinstance(before := events[albums[album]], InboundMessage):
-                events[albums[album]] = _one_of_both(before, event)
+                both = replace(before, text=before.text or event.text, offers=before.offers + event.offers)
+                events[albums[album]] = both  # the words stand with any one of them
                 continue
             albums[album] = len(events)
         if event is not None:
@@ -50,11 +51,6 @@ def album_of(update: JsonObject) -> tuple[str, str] | None:
     message = as_object(update.get("message"))
     name = message.get("media_group_id")
     return (str(_places(message.get("chat"))[:1]), name) if name else None
-
-
-def _one_of_both(first: InboundMessage, more: InboundMessage) -> InboundMessage:
-    """The words stand with any one of them."""
-    return replace(first, text=first.text or more.text, offers=first.offers + more.offers)
 
 
 def is_in_group(update: JsonObject) -> bool:
@@ -170,7 +166,7 @@ _Calls = Callable[[str, JsonObject, float], Awaitable[JsonObject]]
 def _offers(message: JsonObject) -> tuple[InboundFile, ...]:
     """A photo comes in several sizes, the largest of which is meant; an animation stands as a document as well."""
     if sizes := objects_in(message.get("photo")):
-        return _offer("photo", max(sizes, key=lambda one: (_number(one, "width") * _number(one, "height"), _size(one))))
+        return _offer("photo", max(sizes, key=_area_and_size))
     kind = next((one for one in _KINDS if isinstance(message.get(one), Mapping)), None)
     return _offer(kind, message[kind]) if kind else ()
 
@@ -214,8 +210,8 @@ async def _brought(file: InboundFile, call: _Calls, http: HttpCall, folder: str,
     return replace(found, reference=file.reference)
 
 
-def _size(told: JsonObject) -> int:
-    return _number(told, "file_size")
+def _area_and_size(told: JsonObject) -> tuple[int, int]:
+    return _number(told, "width") * _number(told, "height"), _number(told, "file_size")
 
 
 def _number(told: JsonObject, name: str) -> int:

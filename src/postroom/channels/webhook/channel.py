@@ -54,11 +54,9 @@ def address(text: str) -> str | None:
 
 
 def build(message: Message, now: datetime) -> WebhookCall:
-    event = {
-        "type": _type(message.revises),
-        "timestamp": to_text(_accepted_us(message, now)),
-        "data": _data(message),
-    }
+    # Our ids say when they were made, so a second attempt needs no second time.
+    accepted_us = moment_of(message.delivery_id) if is_uuid(message.delivery_id) else to_us(now)
+    event = {"type": _type(message.revises), "timestamp": to_text(accepted_us), "data": _data(message)}
     files = () if message.revises else message.attachments
     return WebhookCall(id=message.delivery_id, body=_as_bytes(event), files=files)
 
@@ -91,7 +89,7 @@ def _type(revises: Revision | None) -> str:
 
 
 def _data(message: Message) -> JsonBody:
-    to = address(message.address)
+    to, revises = address(message.address), message.revises
     if to is None:
         raise ValidationError(f"recipient must be a name of one line and at most {_LONGEST_NAME} characters")
     return {
@@ -104,13 +102,10 @@ def _data(message: Message) -> JsonBody:
         "thread": _plain("thread", message.thread),
         "emoji": _emoji(message) if message.intent is Intent.REACT else None,
         "buttons": [_link(button) for button in (message.markup.every_button if message.markup else ())],
-        "revises": _revised(message.revises) if message.revises else None,
-    } | _written(message)
-
-
-def _written(message: Message) -> dict[str, str]:
-    """Markdown goes out as it was written: how it looks is the receiver's business."""
-    return {} if message.format is Format.PLAIN else {"format": str(message.format)}
+        "revises": {"delivery_id": revises.delivery_id, "ids": list(revises.provider_ids)} if revises else None,
+        # Markdown goes out as it was written: how it looks is the receiver's business.
+        **({} if message.format is Format.PLAIN else {"format": str(message.format)}),
+    }
 
 
 def _text(message: Message) -> str | None:
@@ -143,15 +138,6 @@ def _link(button: Button) -> dict[str, str]:
     if button.url is None:
         raise ValidationError("a button in a webhook must be a link")
     return {"label": button.label, "url": button.url}
-
-
-def _revised(revision: Revision) -> JsonBody:
-    return {"delivery_id": revision.delivery_id, "ids": list(revision.provider_ids)}
-
-
-def _accepted_us(message: Message, now: datetime) -> int:
-    """Our ids say when they were made, so a second attempt needs no second time."""
-    return moment_of(message.delivery_id) if is_uuid(message.delivery_id) else to_us(now)
 
 
 # The channel.
@@ -234,7 +220,8 @@ class Webhook:
 
     async def send(self, part: WebhookCall, timeout_seconds: float) -> Receipt:
         ends_at = time.monotonic() + timeout_seconds
-        call = await self._whole(part, ends_at) if part.files else part
+        contents = [await read_file(self._files, one, ends_at - time.monotonic()) for one in part.files]
+        call = _with_files(part, contents) if contents else part
         answer = await self._http.request(
             "POST", self._url, ends_at - time.monotonic(), body=call.body, headers=self._headers(call)
         )
@@ -244,9 +231,6 @@ class Webhook:
 
     async def close(self) -> None:
         await self._http.close()
-
-    async def _whole(self, call: WebhookCall, ends_at: float) -> WebhookCall:
-        return _with_files(call, [await read_file(self._files, one, ends_at - time.monotonic()) for one in call.files])
 
     def _headers(self, call: WebhookCall) -> dict[str, str]:
         signed = signed_headers(self._secret, call.id, int(self._now().timestamp()), call.body)

@@ -42,7 +42,6 @@ from postroom.channels.email.incoming.reading import (
 from postroom.channels.email.incoming.trust import Bounce, bounce_in, is_proved
 from postroom.channels.shared import with_ending
 from postroom.kernel.values.errors import TargetUnavailable, ValidationError
-from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import folded
 from postroom.message.inbound import Assurance, Flag, InboundEvent, InboundFile, InboundMessage, LateNews, Listened
 
@@ -96,7 +95,7 @@ class MailReading:
             text=text,
             original=written or None,
             subject=subject_of(message),
-            replies_to=self._provider_id(answered),
+            replies_to=None if answered is None else self.own.message_id(answered),
             answers=answered,
             alone=answered is not None and not flags,
             addressed=not flags,
@@ -105,9 +104,6 @@ class MailReading:
             assurance=Assurance.CHANNEL if proved else Assurance.NONE,
             offers=_offers(mail, message),
         )
-
-    def _provider_id(self, delivery_id: DeliveryId | None) -> str | None:
-        return None if delivery_id is None else self.own.message_id(delivery_id)
 
 
 def _whole_text(message: Message) -> str:

@@ -106,7 +106,8 @@ def _attribution(kept: Sequence[str], lines: Sequence[str], at: int, own: re.Pat
             break
         said = f"{line} {said}".strip()
         has_date, has_own = bool(_DATE.search(said)), bool(own.search(said))
-        is_known = bool(_WROTE.fullmatch(said)) and _dated(said)
+        # A sentence of the person's own about what another wrote has no date and no address in it.
+        is_known = bool(_WROTE.fullmatch(said)) and ("@" in said or any(one.isdigit() for one in said))
         if is_known or (has_date and (has_own if not is_quote else _ADDRESS.search(said))):
             found = count
             if not said.startswith("<"):  # otherwise the name of whom it was from stands in the line before
@@ -128,11 +129,6 @@ def _any_of(addresses: Collection[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.+-])(?:{'|'.join(known) or _NOTHING})(?![\w-])", re.IGNORECASE)
 
 
-def _dated(said: str) -> bool:
-    """A sentence of the person's own about what another wrote has no date and no address in it."""
-    return any(character.isdigit() for character in said) or "@" in said
-
-
 def _is_quote(lines: Sequence[str], at: int) -> bool:
     """What follows is marked as quoted, so the person may have written below it."""
     following = next((line for line in lines[at:] if line.strip()), "")
@@ -147,7 +143,7 @@ def _begins_header_block(lines: Sequence[str], at: int, own: re.Pattern[str]) ->
         return bool(re.search(r"[^\W_]", line)) or begins
     if _is_head([_plain(line), *map(_plain, following)], own):
         return True
-    return _HEAD_START.fullmatch(line) is not None and sum(map(_is_head_line, following[:4])) >= 2
+    return _HEAD_START.fullmatch(line) is not None and sum(map(bool, map(_HEAD_LINE.fullmatch, following[:4]))) >= 2
 
 
 def _is_head(lines: Sequence[str], own: re.Pattern[str]) -> bool:
@@ -156,10 +152,6 @@ def _is_head(lines: Sequence[str], own: re.Pattern[str]) -> bool:
         return False
     below = list(takewhile(_LABELLED.fullmatch, lines[1:5]))
     return len(below) >= 2 and any(_DATE.search(one) for one in below)
-
-
-def _is_head_line(line: str) -> bool:
-    return _HEAD_LINE.fullmatch(line) is not None
 
 
 def _unsigned(lines: list[str], name: str) -> list[str]:

@@ -39,12 +39,9 @@ def is_proved(results: Sequence[str], authserv_id: str, domain: str) -> bool:
         return False
     judged = [one for one in found if one.method == "dmarc" and one.outcome != "none"]
     if judged:
-        return all(one.outcome == "pass" and _is_about(one, domain) for one in judged)
+        about = [one.properties.get("header.from", "").rpartition("@")[2] for one in judged]
+        return all(one.outcome == "pass" for one in judged) and set(about) == {domain}
     return any(one.method == "dkim" and one.outcome == "pass" and _is_aligned(one, domain) for one in found)
-
-
-def _is_about(result: _Result, domain: str) -> bool:
-    return result.properties.get("header.from", "").rpartition("@")[2] == domain
 
 
 def _is_aligned(result: _Result, domain: str) -> bool:
