@@ -13,7 +13,7 @@ from tests.conversations.test_history import session
 from tests.conversations.test_strangers import ADA, Room, room_of, written
 from tests.opened_database import opened_file
 
-from postroom.butlers.model import STOPPED, Session, SessionStatus
+from postroom.butlers.model import Session, SessionEnd, SessionStatus
 from postroom.butlers.wire import Route
 from postroom.conversations.model import (
     InboundMove,
@@ -169,13 +169,17 @@ async def test_the_second_waits_for_the_first_and_turns_are_bounded_data(world: 
         ({"status": SessionStatus.LOST}, True, InboundStatus.FAILED, ENGLISH.unfinished),
         ({"status": SessionStatus.TIMED_OUT}, True, InboundStatus.FAILED, ENGLISH.unfinished),
         ({"status": SessionStatus.TIMED_OUT}, False, InboundStatus.FAILED, ENGLISH.timed_out),
-        ({"status": SessionStatus.FAILED, "error_message": STOPPED.error_message}, False, InboundStatus.STOPPED, None),
+        (
+            {"status": SessionStatus.FAILED, "error_message": "no {key}", "end_code": SessionEnd.NO_MODEL},
+            False, InboundStatus.FAILED, ENGLISH.no_model_works.format(butler="{butler}", reason="no {{key}}"),
+        ),
+        ({"status": SessionStatus.FAILED, "end_code": SessionEnd.STOPPED}, False, InboundStatus.STOPPED, None),
     ],
     ids=[
         *("last words", "silent", "replied", "failed", "lost"),
-        *("lost after the reply", "late after the reply", "timed out", "stopped"),
+        *("lost after the reply", "late after the reply", "timed out", "no model", "stopped"),
     ],
-)
+)  # fmt: skip
 async def test_each_ending_is_told_once(
     world: World, ending: dict[str, Any], replied: bool, status: InboundStatus, said: str | None
 ) -> None:

@@ -17,7 +17,6 @@ from postroom.message.wire import NotifyRequestContextInput
 
 # A session of the model, and the one table of moves it may make.
 
-NO_MODEL: Final = "no model is set up"  # how the message of a session begins that could reach none
 MAX_PROMPT_CHARACTERS: Final = 100_000
 MAX_CRASHES: Final = 1  # a session that went down with its household is begun once more, and no further
 MAX_DEPTH: Final = 3  # a session may start another, which may start another
@@ -30,6 +29,14 @@ class SessionStatus(StrEnum):
     FAILED = "failed"
     TIMED_OUT = "timed_out"
     LOST = "lost"
+
+
+class SessionEnd(StrEnum):
+    """Why it ended, where others act on that; everybody else reads its message."""
+
+    STOPPED = "stopped"
+    NO_MODEL = "no_model"  # none is set up for the butler
+    SET_ASIDE = "set_aside"  # its row cannot be read
 
 
 class SessionEvent(StrEnum):
@@ -96,11 +103,12 @@ class Session:
     finished_at_us: int | None = None
     error_class: str | None = None
     error_message: str | None = None
+    end_code: SessionEnd | None = None
     transcript: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def is_stopped(self) -> bool:
-        return self.status is SessionStatus.FAILED and self.error_message == STOPPED.error_message
+        return self.end_code is SessionEnd.STOPPED
 
     @property
     def tokens(self) -> int:
@@ -122,9 +130,12 @@ class SessionOutcome:
     transcript: Mapping[str, Any] = field(repr=False)
     error_class: ErrorClass | None = None
     error_message: str | None = None
+    end_code: SessionEnd | None = None
 
 
-STOPPED: Final = SessionOutcome(event=SessionEvent.STOP, transcript={}, error_message="it was stopped")
+STOPPED: Final = SessionOutcome(
+    event=SessionEvent.STOP, transcript={}, error_message="it was stopped", end_code=SessionEnd.STOPPED
+)
 
 INTERRUPTED: Final = SessionOutcome(
     event=SessionEvent.FAIL,

@@ -19,13 +19,13 @@ from postroom.butlers.model import (
     INTERRUPTED,
     MAX_DEPTH,
     MAX_PROMPT_CHARACTERS,
-    NO_MODEL,
     STOPPED,
     TERMINAL,
     Ended,
     Order,
     Runtime,
     Session,
+    SessionEnd,
     SessionEvent,
     SessionOutcome,
     SessionStatus,
@@ -34,7 +34,7 @@ from postroom.butlers.model import (
     document,
     notify_context,
 )
-from postroom.butlers.runtimes.process import ProcessPrograms
+from postroom.butlers.runtimes.process import NotInstalled, ProcessPrograms
 from postroom.butlers.store import StoredSessions
 from postroom.kernel.guard.tokens import SessionTokens
 from postroom.kernel.running.clock import Clock
@@ -179,20 +179,25 @@ def judge(transcript: Transcript, ended: Ended, *, timeout_seconds: float, lacks
             error_message=f"the session was ended after {timeout_seconds:g} s",
         )
     if failure := transcript.failure:
-        if lacks and _LOGIN.search(f"{failure}\n{record['complaint']}"):
-            failure = f"{NO_MODEL}: {lacks}; {failure}"
+        has_none = bool(lacks) and _LOGIN.search(f"{failure}\n{record['complaint']}") is not None
+        said = f"{lacks}; {failure}" if has_none else failure
         return SessionOutcome(
             event=SessionEvent.FAIL,
             transcript=record,
             error_class=ErrorClass.UNAVAILABLE,
-            error_message=_printable(f"{failure} (exit code {ended.exit_code})"),
+            error_message=_printable(f"{said} (exit code {ended.exit_code})"),
+            end_code=SessionEnd.NO_MODEL if has_none else None,
         )
     return SessionOutcome(event=SessionEvent.FINISH, transcript=record)
 
 
 def not_started(error: PostroomError) -> SessionOutcome:
     return SessionOutcome(
-        event=SessionEvent.FAIL, transcript={}, error_class=error.error_class, error_message=error.message
+        event=SessionEvent.FAIL,
+        transcript={},
+        error_class=error.error_class,
+        error_message=error.message,
+        end_code=SessionEnd.NO_MODEL if isinstance(error, NotInstalled) else None,
     )
 
 

@@ -35,6 +35,7 @@ from postroom.butlers.model import (
     AppointmentKind,
     AppointmentStatus,
     Session,
+    SessionEnd,
     SessionEvent,
     SessionOutcome,
     SessionStatus,
@@ -289,6 +290,7 @@ sessions = Table(
     Column("crashes", Integer, nullable=False),
     Column("error_class", Text),
     Column("error_message", Text),
+    Column("end_code", Text),
     Column("transcript", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("started_at", BigInteger),
@@ -322,6 +324,7 @@ class StoredSessions:
             "status": str(after(SessionStatus.RUNNING, outcome.event)),
             "error_class": outcome.error_class and str(outcome.error_class),
             "error_message": outcome.error_message,
+            "end_code": outcome.end_code and str(outcome.end_code),
             "transcript": json.dumps(outcome.transcript),
             "finished_at": now_us,
         }
@@ -337,6 +340,7 @@ class StoredSessions:
         values = {
             "status": str(after(SessionStatus.QUEUED, STOPPED.event)),
             "error_message": STOPPED.error_message,
+            "end_code": str(SessionEnd.STOPPED),
             "finished_at": now_us,
         }
         named = (_sessions_c.id == session_id, *_having(butler, SessionStatus.QUEUED))
@@ -451,6 +455,7 @@ def _set_aside(connection: Connection, session_id: str, now_us: int) -> None:
         "status": str(SessionStatus.FAILED),
         "error_class": str(ErrorClass.INTERNAL),
         "error_message": SET_ASIDE,
+        "end_code": str(SessionEnd.SET_ASIDE),
         "finished_at": now_us,
     }
     connection.execute(update(sessions).where(_sessions_c.id == session_id).values(values))
@@ -459,7 +464,7 @@ def _set_aside(connection: Connection, session_id: str, now_us: int) -> None:
 def sessions_set_aside(connection: Connection, since_us: int) -> list[str]:
     """Which sessions, of any butler, could not be run because of what stands in their rows."""
     asked = select(_sessions_c.id, _sessions_c.butler).where(
-        _sessions_c.error_message == SET_ASIDE, _sessions_c.finished_at >= since_us
+        _sessions_c.end_code == str(SessionEnd.SET_ASIDE), _sessions_c.finished_at >= since_us
     )
     return [f"session {row.id} of {row.butler}" for row in connection.execute(asked.order_by(_sessions_c.id))]
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import structlog
 
-from postroom.butlers.model import NO_MODEL, TERMINAL, Session, SessionStatus
+from postroom.butlers.model import TERMINAL, Session, SessionEnd, SessionStatus
 from postroom.butlers.store import StoredSessions
 from postroom.butlers.wire import Route
 from postroom.conversations.history import StoredTalk
@@ -225,9 +225,9 @@ def _of_failure(texts: Texts, session: Session, *, began: bool) -> str:
     """Nobody can tell first words from a whole answer: of a session that `began` one the person hears how it ended."""
     if began:
         return texts.unfinished
-    marked, _, reason = (session.error_message or "").partition(f"{NO_MODEL}: ")
-    if reason and not marked:
-        return texts.no_model_works.format(butler="{butler}", reason=_literally(reason[:_MOST_REASON]))
+    if session.end_code is SessionEnd.NO_MODEL:
+        reason = (session.error_message or "")[:_MOST_REASON]
+        return texts.no_model_works.format(butler="{butler}", reason=_literally(reason))
     return texts.timed_out if session.status is SessionStatus.TIMED_OUT else texts.failed
 
 

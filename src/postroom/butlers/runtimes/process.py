@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
-from postroom.butlers.model import NO_MODEL, SESSION_VARIABLE, Ended, Launch
+from postroom.butlers.model import SESSION_VARIABLE, Ended, Launch
 from postroom.butlers.runtimes import session_keeper
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import TargetUnavailable
@@ -89,7 +89,7 @@ class ProcessPrograms:
         found = shutil.which(name, path=self.path)
         if found is None:
             raise NotInstalled(
-                f"{NO_MODEL}: the program '{name}' is not installed: it is in no folder of PATH; "
+                f"the program '{name}' is not installed: it is in no folder of PATH; "
                 "install it or set another runtime type"
             )
         return found

@@ -665,6 +665,7 @@ CREATE TABLE {shared}sessions (
     crashes INTEGER NOT NULL,
     error_class TEXT,
     error_message TEXT,
+    end_code TEXT,
     transcript TEXT,
     created_at BIGINT NOT NULL,
     started_at BIGINT,
