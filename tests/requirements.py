@@ -438,7 +438,7 @@ ASK: Sections = {
         "command-line-patience": "Waiting outlives a household that restarts, and Ctrl-C ends the waiting alone.",
     },
     "The doors": {
-        "tools": "Every butler and the assistants' port have ask, wait, answers, cancel_ask and revise_ask.",
+        "tools": "Every butler has ask, wait and cancel_ask, and the assistants' port answers as well.",
         "progress": "While a call waits, progress arrives; tools that do not wait answer as JSON, as before.",
         "client-gone": "A client that goes away ends its wait, and never the question.",
         "tasks": "A client that knows tasks has its question as one: durable, polled, cancelled, over a crash, too.",

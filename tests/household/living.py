@@ -51,7 +51,8 @@ class Living:
     async def call(
         self, part: str, tool: str, arguments: Mapping[str, Any], *, caller: str | None = None
     ) -> dict[str, Any]:
-        peer = HttpPeer(part, self.household.addresses[part], self.token(caller or part))
+        url = self.household.addresses[part].removesuffix("/mcp") + "/mcp"
+        peer = HttpPeer(part, url, self.token(caller or part))
         try:
             return await peer.call(tool, arguments, 60)
         finally:

@@ -57,7 +57,7 @@ async def test_one_press_that_comes_as_several_updates_is_one_answer(house: Hous
 
     told = await house.wait(asked)
     assert (told["answer"]["value"], len(heard)) == ("yes", 4)
-    answers = (await house.call("health", "answers", {}))["answers"]
+    answers = (await house.call("api", "answers", {}, caller="health"))["answers"]
     assert [one["answer"]["value"] for one in answers if one["ask_id"] == asked["ask_id"]] == ["yes"]
 
 

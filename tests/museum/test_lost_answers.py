@@ -54,12 +54,12 @@ async def test_what_is_submitted_too_late_is_refused_in_words_and_never_swallowe
 @pytest.mark.exhibit("nimbalyst-927")
 async def test_an_answer_given_days_before_a_restart_is_there_for_an_agent_that_comes_back(home: Path) -> None:
     async with open_house(home) as before:
-        start = (await before.call("health", "answers", {}))["cursor"]
+        start = (await before.call("api", "answers", {}, caller="health"))["cursor"]
         asked = await before.ask("Plan for the week?")
         await press(before, await before.shows("Plan for the week?"), "no")
         await before.wait(asked)
     async with open_house(home) as after:
-        missed = await after.call("health", "answers", {"since": start})
+        missed = await after.call("api", "answers", {"since": start}, caller="health")
 
     assert [(one["ask_id"], one["answer"]["value"]) for one in missed["answers"]] == [(asked["ask_id"], "no")]
 

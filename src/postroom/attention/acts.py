@@ -19,7 +19,6 @@ from postroom.kernel.acts.declaration import (
     CommandOption,
     Complain,
     HttpRoute,
-    Kind,
     Shape,
     Tool,
     act,
@@ -50,7 +49,6 @@ _PERSON: Final = "A name, an alias or an id; the caller by default, of the owner
 _NOTICE_ID: Final = "The id that the answer of `notify` named."
 _UNTIL: Final = "RFC 3339 with an offset."
 _OWNER: Final = {"person": OWNER}
-_SENDERS: Final = frozenset(Kind) - {Kind.PROGRAM}
 
 NoticeId = Annotated[str, Field(min_length=1, max_length=64)]
 PersonName = Annotated[str, Field(min_length=1, max_length=128)]
@@ -346,28 +344,6 @@ class WithdrawNotices(Act[NoticesAnswer]):
         )
 
 
-@act(
-    by=EVERYONE,
-    tool=Tool("withdraw", CHANGES, by=_SENDERS),
-)
-class Withdraw(Act[NoticesAnswer]):
-    """
-    Take back a message of your own that is no longer true: by its `notice_id`, or all that you sent with
-    `supersedes` = `key`. What was not shown yet never is; what was shown is corrected where the channel can.
-    """
-
-    notice_id: NoticeId | None = said(_NOTICE_ID)
-    key: Name | None = said("All that you sent with this `supersedes`.")
-
-    def check(self, complain: Complain) -> None:
-        if (self.notice_id is None) == (self.key is None):
-            complain("notice_id", "either this or a key is needed", "required")
-
-    async def do(self, call: Desk) -> NoticesAnswer:
-        found = await call.work.withdraw(call.caller, self.notice_id, self.key)
-        return NoticesAnswer(notices=[notice_body(one) for one in found])
-
-
 def _by(call: Desk) -> str:
     return OWNER if call.caller.is_owner else call.caller.name
 
@@ -565,7 +541,6 @@ class Unmute(_Silence[UnmutedAnswer]):
 
 @act(
     by=EVERYONE,
-    tool=Tool("away", CHANGES, by=PEOPLE),
     route=HttpRoute("POST /v1/people/{person}/away", _TAG, absent=_OWNER),
     command=Command("attention away", ("person",), without=("start", "let_pass", "categories")),
 )
@@ -655,7 +630,6 @@ ACTS: Final = (
     AckNotice,
     SnoozeNotice,
     WithdrawNotice,
-    Withdraw,
     GetAttention,
     SetAttention,
     DeleteAttention,

@@ -131,7 +131,6 @@ def _notice_id(notice_id: object) -> str:
 # `remind`: a message with a moment, stored now and sent then, without a model.
 
 _MAX_DELAY_MINUTES: Final = 5 * 366 * 24 * 60
-NO_REMINDERS: Final = "The messenger keeps no appointments; call remind at a butler's own server, such as general's."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import SkipValidation, WithJsonSchema
 
+from postroom.attention.model import is_notice_id
 from postroom.butlers.daemon import Butler, RemindArguments
 from postroom.delivery.notify import NotifyArguments
 from postroom.delivery.notify import wait_seconds as patience
@@ -18,7 +19,6 @@ from postroom.kernel.values.ids import is_uuid
 from postroom.kernel.values.principal import Principal, SessionPrincipal
 from postroom.message.delivery import Format, Intent
 from postroom.message.wire import MAX_MARKDOWN_CHARACTERS, WISH_SCHEMAS, argument_error, notify_error
-from postroom.settings.roster import MESSENGER
 from postroom.settings.written import SPOKEN
 
 _NOTIFY_DESCRIPTION: Final = """\
@@ -170,7 +170,7 @@ _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _SENDS = ToolAnnotations(destructive_hint=True, idempotent_hint=False, open_world_hint=True)
 
 
-def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
+def add_notify_tool(server: MCPServer[Any], butler: Butler) -> None:
     def inside_session(context: Context[Any, Any], intent: object) -> dict[str, Any] | None:
         """The request a routed session answers is what its notify belongs to."""
         return butler.sessions.notify_context(caller(context, butler.verifier), intent) if butler.sessions else None
@@ -223,7 +223,6 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
 
     described = _NOTIFY_DESCRIPTION.format(channels=_one_of(list(butler.notifier.channels)))
     server.add_tool(notify, description=described, annotations=_SENDS)
-    _add_status_and_remind(server, butler)
 
 
 def _of_a_model(one: Principal | None, intent: object, message: object) -> str | None:
@@ -233,7 +232,7 @@ def _of_a_model(one: Principal | None, intent: object, message: object) -> str |
     return str(Format.MARKDOWN) if isinstance(one, SessionPrincipal) else None
 
 
-def _add_status_and_remind(server: MCPServer[Any], butler: Butler) -> None:
+def add_status_and_remind(server: MCPServer[Any], butler: Butler) -> None:
     async def notify_status(delivery_id: Text = "", notice_id: Text = "") -> dict[str, Any]:
         return await butler.notify_status(given(delivery_id), given(notice_id))
 
@@ -261,8 +260,7 @@ def _add_status_and_remind(server: MCPServer[Any], butler: Butler) -> None:
         )
 
     server.add_tool(notify_status, description=_STATUS_DESCRIPTION, annotations=_READS)
-    if butler.name != MESSENGER:  # which has no clock of its own
-        server.add_tool(remind, description=_REMIND_DESCRIPTION, annotations=_SENDS)
+    server.add_tool(remind, description=_REMIND_DESCRIPTION, annotations=_SENDS)
 
 
 # Correcting what was sent.
@@ -281,7 +279,8 @@ why), or `error` with `error_message`, `error_class` and `retryable`. `revises` 
 corrects it (the message itself when `how` is `in_place`; else `how` is `edit` or `correction`)."""
 
 _RECALL_DESCRIPTION: Final = """\
-Take back a message you sent with `notify`, by the `delivery.delivery_id` of its answer.
+Take back a message you sent with `notify`, by the `delivery.delivery_id` of its answer, or by its `notice_id` \
+while it waits.
 
 While it has not been sent it is withdrawn and never sent; what was sent is deleted where the channel can, or a reply \
 in the same thread asks to disregard it. People may have read it all the same. `reason` is kept for the household and \
@@ -316,11 +315,15 @@ def add_correction_tools(server: MCPServer[Any], butler: Butler) -> None:
         return await _correct(butler, asked, wait_seconds)
 
     async def recall(
-        delivery_id: Text = "", reason: Text = "", idempotency_key: Text = "", wait_seconds: Wait = None
+        delivery_id: Text = "",
+        notice_id: Text = "",
+        reason: Text = "",
+        idempotency_key: Text = "",
+        wait_seconds: Wait = None,
     ) -> dict[str, Any]:
         asked = {
             "act": "recall",
-            "delivery_id": given(delivery_id),
+            "delivery_id": given(delivery_id) if notice_id == "" else given(notice_id),
             "reason": given(reason),
             "idempotency_key": given(idempotency_key),
         }
@@ -333,7 +336,8 @@ def add_correction_tools(server: MCPServer[Any], butler: Butler) -> None:
 async def _correct(butler: Butler, asked: Mapping[str, Any], wait_seconds: object) -> dict[str, Any]:
     """The switchboard knows who asks; whose delivery it is, the messenger."""
     delivery_id = asked["delivery_id"]
-    if not isinstance(delivery_id, str) or not is_uuid(delivery_id.strip()):
+    is_notice = asked["act"] == "recall" and is_notice_id(delivery_id)
+    if not is_notice and not (isinstance(delivery_id, str) and is_uuid(delivery_id.strip())):
         return argument_error(ValidationError("Invalid delivery_id format: it is a UUID"))
     try:
         wait = patience(wait_seconds, butler.notifier.default_wait_seconds)

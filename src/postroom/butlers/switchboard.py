@@ -263,6 +263,7 @@ RULES: dict[str, Rule] = {
     "butler_quarantine": operator,
     "butler_release": operator,
 }
+UNLISTED: Final = {"delivery_status", "correct_delivery"}  # by these `notify_status`, `revise` and `recall` come
 _READS = ToolAnnotations(read_only_hint=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -13,7 +13,7 @@ from pydantic import Field
 
 from postroom.butlers.daemon import Butler
 from postroom.butlers.model import Session
-from postroom.butlers.notify_tool import add_correction_tools, add_notify_tools
+from postroom.butlers.notify_tool import add_correction_tools, add_notify_tool, add_status_and_remind
 from postroom.butlers.wire import ROUTE_RESPONSE_V1, parse_route, route_error
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, butler, caller
@@ -105,27 +105,10 @@ def add_session_tools(server: MCPServer[Any], butler: Butler) -> None:
         found = await butler.sessions.halt(session_id) if butler.sessions else None
         return summary(found) if found else {"error": f"Session {session_id[:64]} not found"}
 
-    async def schedule_list(limit: Limit = 50) -> dict[str, Any]:
-        """What this butler will do and has done by the clock: schedules and reminders."""
-        rows = [
-            {
-                "id": one.id,
-                "kind": str(one.kind),
-                "name": one.name,
-                "due_at": to_text(one.due_at_us),
-                "status": str(one.status),
-                "tries": one.tries,
-                "result": one.result,
-            }
-            for one in await butler.scheduler.appointments.recent(limit)
-        ]
-        return {"schedules": [_shown(one) for one in butler.config.butler.schedule], "appointments": rows}
-
     server.add_tool(trigger)
     server.add_tool(sessions_list, annotations=_READS)
     server.add_tool(sessions_get, annotations=_READS)
     server.add_tool(sessions_stop, annotations=ToolAnnotations(destructive_hint=True, idempotent_hint=True))
-    server.add_tool(schedule_list, annotations=_READS)
 
 
 def add_route_tool(server: MCPServer[Any], butler: Butler) -> None:
@@ -159,13 +142,34 @@ async def _execute_route(butler: Butler, by: Principal, payload: object) -> dict
         return route_error(error, request_context) | {"timing": timing}
 
 
-def _shown(schedule: Any) -> dict[str, Any]:
-    return {
-        "name": schedule.name,
-        "cron": schedule.cron,
-        "timezone": schedule.timezone,
-        "kind": "prompt" if schedule.prompt is not None else "notify",
-    }
+# What it will do and has done by the clock: schedules and reminders.
+
+_MOST_APPOINTMENTS: Final = 50
+
+
+async def by_the_clock(butler: Butler) -> dict[str, Any]:
+    schedules = [
+        {
+            "name": one.name,
+            "cron": one.cron,
+            "timezone": one.timezone,
+            "kind": "prompt" if one.prompt is not None else "notify",
+        }
+        for one in butler.config.butler.schedule
+    ]
+    appointments = [
+        {
+            "id": one.id,
+            "kind": str(one.kind),
+            "name": one.name,
+            "due_at": to_text(one.due_at_us),
+            "status": str(one.status),
+            "tries": one.tries,
+            "result": one.result,
+        }
+        for one in await butler.scheduler.appointments.recent(_MOST_APPOINTMENTS)
+    ]
+    return {"schedules": schedules, "appointments": appointments}
 
 
 # State: what a butler wants to remember between sessions.
@@ -231,11 +235,52 @@ CORE_TOOL_NAMES: Final = (
     "state_set",
     "state_delete",
     "state_list",
-    "schedule_list",
     "sessions_list",
     "sessions_get",
     "sessions_stop",
 )
+
+
+_A_PERSONS: Final = "is for people: at the API port with their own token, in the console or as `postroom attention`"
+_BY_PEOPLE: Final = {name: f"{name} {_A_PERSONS}." for name in ("ack", "snooze", "mute", "away")}
+_CHANGES_NO_QUESTION: Final = "take the question back with cancel_ask and ask anew, or POST /v1/asks/{ask_id}/revise"
+ELSEWHERE: Final = {
+    **_BY_PEOPLE,
+    "withdraw": "There is no withdraw any more: recall takes back what waits, too, by its notice_id.",
+    "schedule_list": "There is no schedule_list any more: status says what is done by the clock.",
+    "answers": "Call wait with the ask_id; what ended meanwhile, answers tells at the API port (or GET /v1/answers).",
+    "revise_ask": f"There is no revise_ask any more: {_CHANGES_NO_QUESTION}.",
+    "permission_prompt": "permission_prompt is for coding agents, at the API port.",
+}
+ASSISTANTS_ELSEWHERE: Final = {
+    "away": f"away {_A_PERSONS}; over HTTP it is POST /v1/people/{{person}}/away.",
+    "withdraw": "There is no withdraw any more: recall takes a notice back, and so does POST /v1/notices/withdraw.",
+    "revise_ask": ELSEWHERE["revise_ask"],
+}
+_AT_BUTLERS: Final = (
+    *("trigger", "state_get", "state_set", "state_delete", "state_list", "sessions_list", "sessions_get"),
+    *("sessions_stop", "ask", "wait", "cancel_ask", "remind"),
+)
+
+
+def _left_to_butlers(only: str, names: Iterable[str] = _AT_BUTLERS) -> dict[str, str]:
+    """Of a server that has its own work alone."""
+    return {name: f"{only}; call {name} at a butler's own server, such as general's." for name in names}
+
+
+ELSEWHERE_THAN_SWITCHBOARD: Final = {
+    **ELSEWHERE,
+    **_left_to_butlers("The switchboard only routes", (*_AT_BUTLERS, "notify_status", "revise", "recall")),
+    "route.execute": "The switchboard takes no route; route names another butler.",
+}
+ELSEWHERE_THAN_MESSENGER: Final = {
+    **ELSEWHERE,
+    **_left_to_butlers("The messenger only delivers and keeps no appointments"),
+    "status": "The messenger's own health is at GET /health of its port; messenger_queue_depth says what waits.",
+    "notify_status": "messenger_delivery_status says more, of every delivery.",
+    "revise": "revise_delivery changes any delivery.",
+    "recall": "recall_delivery takes any delivery back.",
+}
 
 
 def core_rules(name: str) -> dict[str, Rule]:
@@ -253,15 +298,20 @@ def build_server(one: Butler, verifier: Verifier) -> GuardedServer:
     return server
 
 
-def add_core_tools(server: MCPServer[Any], one: Butler) -> None:
+def add_core_tools(server: GuardedServer, one: Butler) -> None:
     """All of them but `route.execute`, which is not the same work everywhere."""
-
-    async def status() -> dict[str, Any]:
-        """Who this butler is, whether it and its modules are well, and since when."""
-        return one.status()
-
-    server.add_tool(status, annotations=ToolAnnotations(read_only_hint=True))
-    add_notify_tools(server, one)
+    add_status_tool(server, one)
+    add_notify_tool(server, one)
+    add_status_and_remind(server, one)
     add_correction_tools(server, one)
     add_state_tools(server, one)
     add_session_tools(server, one)
+    server.point_elsewhere(ELSEWHERE)
+
+
+def add_status_tool(server: MCPServer[Any], one: Butler) -> None:
+    async def status() -> dict[str, Any]:
+        """Who this butler is, whether it and its modules are well, and what it does and has done by the clock."""
+        return one.status() | await by_the_clock(one)
+
+    server.add_tool(status, annotations=_READS)

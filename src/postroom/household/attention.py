@@ -20,7 +20,6 @@ from postroom.attention.reading import NoticeReading
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.rules.times import Rotation, parse_rotation
 from postroom.attention.turn import HouseholdNames, NoticeBook
-from postroom.butlers.daemon import Butler
 from postroom.conversations.history import StoredTalk
 from postroom.conversations.inbound import Handler
 from postroom.conversations.mute_and_snooze import NoticeEar
@@ -228,12 +227,7 @@ class AttentionDoors:
     def router(self) -> APIRouter:
         return act_router(acts.ACTS, self.desk)
 
-    def butlers(self, server: GuardedServer, one: Butler) -> None:
-        """The butler takes its own notices back; what is done in a person's name is done at a person's door."""
-        add_tools(server, [acts.Withdraw], self.desk, butler=one.name)
-
     def assistants(self, server: GuardedServer) -> None:
-        """A program, whose tools are few, takes its own notices back over HTTP."""
         add_tools(server, acts.ACTS, self.desk)
 
     def ear(self, people: AskedPeople, channels: Mapping[str, Channel], outbound: Outbound) -> Handler:

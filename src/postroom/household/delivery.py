@@ -127,13 +127,16 @@ def messenger_parts(
     )
 
 
-def correction_desk(settings: Settings, store: Store, plane: Plane, closed: Callable[[], None]) -> CorrectionDesk:
+def correction_desk(
+    settings: Settings, store: Store, plane: Plane, attention: Attention, closed: Callable[[], None]
+) -> CorrectionDesk:
     """`closed` wakes whoever closes the cards of what needs no answer any more."""
     return CorrectionDesk(
         corrections=Corrections(plane=plane, record=store.corrections, closed=closed),
         clock=plane.acceptance.clock,
         mint=store.ids.mint,
         wait_seconds=settings.delivery.notify_wait_seconds,
+        attention=attention,
     )
 
 

@@ -15,12 +15,20 @@ from starlette.types import ASGIApp
 
 from postroom.approvals.approvals import Approvals
 from postroom.attention.attention import Attention
-from postroom.butlers.daemon import NO_REMINDERS, Butler
+from postroom.butlers.daemon import Butler
 from postroom.butlers.loading import check_modules, loaded_modules
 from postroom.butlers.messenger.server import StraightToDelivery
 from postroom.butlers.messenger.server import build_server as build_messenger
-from postroom.butlers.switchboard import RULES, OwnSwitchboard, add_switchboard_tools
-from postroom.butlers.tools import add_core_tools, add_route_tool, build_server, core_rules
+from postroom.butlers.notify_tool import add_notify_tool
+from postroom.butlers.switchboard import RULES, UNLISTED, OwnSwitchboard, add_switchboard_tools
+from postroom.butlers.tools import (
+    ELSEWHERE,
+    ELSEWHERE_THAN_MESSENGER,
+    ELSEWHERE_THAN_SWITCHBOARD,
+    add_status_tool,
+    build_server,
+    core_rules,
+)
 from postroom.connectors.tools import ACTS as ASSISTANT_ACTS
 from postroom.console.live import Bulk, Changes
 from postroom.delivery.plane import Plane
@@ -258,8 +266,9 @@ class _Builder:
                 self._servers[config.name] = build_server(butler, butler.verifier)
         for butler in self._butlers:
             server = self._servers[butler.name]
-            butler_asks(server, butler, self._asking)
-            self._notices.butlers(server, butler)
+            if butler.name not in (MESSENGER, SWITCHBOARD):
+                butler_asks(server, butler, self._asking)
+                server.point_elsewhere(ELSEWHERE)
             if butler.modules.calendar is not None:
                 server.policy.allow(butler.modules.calendar.tools(server))
             self._peers.add(butler.name, server)
@@ -370,15 +379,15 @@ class _Builder:
         approvals = self._approvals = await self._stack.enter_async_context(
             approving(self._settings, store, plane, self._asking, self._loops)
         )
-        desk = correction_desk(self._settings, store, plane, self._asking.bells.every.ring)
+        desk = correction_desk(self._settings, store, plane, self._attention, self._asking.bells.every.ring)
         status = sender_status(store, plane, self._attention)
         butler = await self._butler(config, world, plane, StraightToDelivery(status, desk))
         parts = messenger_parts(
             self._settings, store, plane, butler.verifier, self._clock, desk, approvals, self._attention
         )
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
-        add_core_tools(server, butler)
-        server.not_here["remind"] = NO_REMINDERS
+        add_notify_tool(server, butler)
+        server.point_elsewhere(ELSEWHERE_THAN_MESSENGER)
         self._servers[MESSENGER] = server
         self._peers.take(messenger_door(server, parts.execute))
 
@@ -389,8 +398,10 @@ class _Builder:
         policy = ToolPolicy({**core_rules(SWITCHBOARD), **RULES}, butler.verifier)
         server = GuardedServer(SWITCHBOARD, policy, description=config.butler.description)
         add_switchboard_tools(server, board, butler.verifier)
-        add_core_tools(server, butler)
-        add_route_tool(server, butler)
+        add_status_tool(server, butler)
+        add_notify_tool(server, butler)
+        policy.unlisted |= UNLISTED
+        server.point_elsewhere(ELSEWHERE_THAN_SWITCHBOARD)
         self._servers[SWITCHBOARD] = server
         self._peers.take(switchboard_door(server, board))
 

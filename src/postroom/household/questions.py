@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from fastapi import APIRouter
-from mcp.server.mcpserver import MCPServer
 
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL, PermissionParts, add_permission_tool
 from postroom.approvals.approvals import ApprovalGate, Approvals, Decisions
@@ -16,6 +14,7 @@ from postroom.approvals.card import Deciders, Watch, outside_console
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.turn import NoticeBook
 from postroom.butlers.daemon import Butler
+from postroom.butlers.tools import ASSISTANTS_ELSEWHERE
 from postroom.connectors.app import agency_of
 from postroom.conversations.inbound import Handler
 from postroom.delivery.afterwards.corrections import Corrections
@@ -61,17 +60,17 @@ from postroom.settings import Settings
 def butler_asks(server: GuardedServer, one: Butler, parts: AskingParts) -> None:
     """The butler itself asks, and its sessions do under their own tokens."""
     add_ask_tools(server, _tool_parts(parts, one.verifier))
-    add_permission_tool(server, PermissionParts(asking=parts.asking, verifier=one.verifier))
     add_ready_prompts(server)
-    server.policy.allow(dict.fromkeys((*ASK_TOOLS, PERMISSION_TOOL), tools_butler(one.name)))
+    server.policy.allow(dict.fromkeys(ASK_TOOLS, tools_butler(one.name)))
 
 
-def assistants_ask(server: MCPServer[Any], parts: AskingParts, verifier: Verifier) -> dict[str, Rule]:
+def assistants_ask(server: GuardedServer, parts: AskingParts, verifier: Verifier) -> dict[str, Rule]:
     """Everyone with a token asks, in the token's name."""
     add_ask_tools(server, _tool_parts(parts, verifier))
     add_permission_tool(server, PermissionParts(asking=parts.asking, verifier=verifier))
     add_ready_prompts(server)
-    return dict.fromkeys((*ASK_TOOLS, PERMISSION_TOOL), anyone)
+    server.point_elsewhere(ASSISTANTS_ELSEWHERE)
+    return dict.fromkeys(ASK_TOOLS, anyone) | {PERMISSION_TOOL: lambda one: not one.is_person}
 
 
 def _tool_parts(parts: AskingParts, verifier: Verifier) -> AskToolParts:

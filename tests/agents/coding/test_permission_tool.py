@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from tests.patience import PATIENCE_SECONDS
-from tests.questions.askers import ANNA, HEALTH, PROGRAM, Askers, askers
+from tests.questions.askers import HEALTH, PROGRAM, Askers, askers
 
 from postroom.agents.coding.card import AgentWish
 from postroom.agents.coding.permission_tool import Asker, PermissionParts
@@ -114,12 +114,11 @@ async def test_every_doubt_is_a_no_that_says_whether_a_person_spoke(house: Asker
     await answered(house, "touch done.txt", {"declined": True})
     declined, garbage = await waiting, await prompted(house, input="rm", tool_use_id="toolu_7")
     long = await prompted(house, input={"command": "x" * 30_000}, tool_use_id="toolu_8")
-    own = await prompted(house, who=Principal(ANNA.role, "owner"), tool_use_id="toolu_9")
     nothing = await prompted(house, tool_name="AskUserQuestion", input={"questions": []})
 
-    assert {one["behavior"] for one in (declined, garbage, long, own, nothing)} == {"deny"}
+    assert {one["behavior"] for one in (declined, garbage, long, nothing)} == {"deny"}
     assert "would rather not" in declined["message"] and "required" in garbage["message"]
-    assert "No person was asked" in long["message"] and "No person could be asked" in own["message"]
+    assert "No person was asked" in long["message"]
 
 
 @pytest.mark.requirement("connect:permission-tool")

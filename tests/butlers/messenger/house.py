@@ -20,6 +20,7 @@ from postroom.butlers.messenger.server import build_server
 from postroom.delivery.model import Snapshot
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.plane import Plane
+from postroom.household.attention import build_attention
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.delivery import correction_desk, messenger_parts, running_plane
 from postroom.household.questions import approving, build_asking
@@ -153,7 +154,7 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
         )
         asking = build_asking(settings, store, clock)
         approvals = await stack.enter_async_context(approving(settings, store, plane, asking, loops))
-        desk = correction_desk(settings, store, plane, asking.bells.every.ring)
+        desk = correction_desk(settings, store, plane, build_attention(settings, store, clock), asking.bells.every.ring)
         server = build_server(messenger_parts(settings, store, plane, tokens, clock, desk, approvals))
         client = await stack.enter_async_context(Client(server))
         await client.list_tools(meta={TOKEN_META: tokens.token_of(OPERATOR) or ""})

@@ -207,7 +207,7 @@ async def test_new_words_are_shown_before_an_answer_counts(house: Askers) -> Non
     asked = await house.ask(question="Old words?", to="anna")
     waits = {"name": "wait", "arguments": {"ask_id": asked["ask_id"], "wait_seconds": 20}}
     state = (await call(house, ANNA, "api", "tools/call", waits, SHOWS_FORMS))["result"]["requestState"]
-    await house.tool("revise_ask", {"ask_id": asked["ask_id"], "question": "New words?"})
+    await house.post(f"/v1/asks/{asked['ask_id']}/revise", {"question": "New words?"})
     yes = {"action": "accept", "content": {"answer": "yes"}}
     again = (await call(house, ANNA, "api", "tools/call", _second(waits, state, yes), SHOWS_FORMS))["result"]
 

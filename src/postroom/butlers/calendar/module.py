@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 from postroom.butlers.calendar.calendar import Calendar, ConflictPolicy, Daytime, EventEdit, parse_span
 from postroom.butlers.calendar.google import GoogleAccount, GoogleCalendar
 from postroom.butlers.modules import ModuleConfig, ModuleContext
-from postroom.kernel.guard.tools import Rule, butler
+from postroom.kernel.guard.tools import Rule, itself
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.process import Secret
 from postroom.kernel.serving.json_door import answered
@@ -108,7 +108,7 @@ class CalendarModule:
     def tools(self, server: MCPServer[Any]) -> dict[str, Rule]:
         """Adds the tools and says who may call each."""
         add_tools(server, self._connected, self._zone)
-        return dict.fromkeys(TOOL_NAMES, butler(self._butler))
+        return dict.fromkeys(TOOL_NAMES, itself(self._butler))
 
     async def stop(self) -> None:
         if self._google is not None:

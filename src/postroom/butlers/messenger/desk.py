@@ -6,14 +6,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from postroom.attention.attention import Attention
+from postroom.attention.model import NoticeState, is_notice_id
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.dead_letters import DeadLetters
-from postroom.delivery.afterwards.rules import correction_object, read_correction
+from postroom.delivery.afterwards.rules import (
+    CorrectionAct,
+    CorrectionAnswer,
+    CorrectionStatus,
+    correction_object,
+    read_correction,
+    unknown_notice,
+)
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.plane import Plane
 from postroom.delivery.reading.counts import DeliveryHealth
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import FieldError, ValidationError
+from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import Principal, sender_of
 from postroom.message.delivery import Intent
 from postroom.message.wire import NOTIFY_V1, notify_error
@@ -33,6 +43,7 @@ class CorrectionDesk:
     clock: Clock
     mint: Callable[[int], str]
     wait_seconds: float
+    attention: Attention | None = None
 
     async def by(self, who: Principal, given: Mapping[str, Any], wait_seconds: object = None) -> dict[str, Any]:
         """The owner and the operator know every delivery; for one who sends nothing, none exists."""
@@ -48,6 +59,8 @@ class CorrectionDesk:
         wait_seconds: object = None,
         request_id: str | None = None,
     ) -> dict[str, Any]:
+        if given.get("act") == CorrectionAct.RECALL and is_notice_id(given.get("delivery_id")):
+            return await self._recall_notice(str(given["delivery_id"]), sender)
         try:
             asked = read_correction(given, actor=actor, sender=sender)
             patience = self._patience(wait_seconds)
@@ -56,6 +69,15 @@ class CorrectionDesk:
         request_id = request_id or self.mint(self.clock.now_us())
         return correction_object(await self.corrections.correct(asked, request_id=request_id, wait_seconds=patience))
 
+    async def _recall_notice(self, notice_id: str, sender: str | None) -> dict[str, Any]:
+        """What is held has no delivery: its notice is withdrawn, and what left of it already is recalled."""
+        known = await self.attention.notice(notice_id) if self.attention else None
+        if self.attention is None or known is None or sender not in (None, known.agent):
+            return notify_error(unknown_notice()) | {"revises": None, "delivery_id": None, "how": None}
+        (now,) = await self.attention.withdraw(known.agent, notice_id=notice_id)
+        status, said = _WITHDRAWN.get(now.state, (CorrectionStatus.TOO_LATE, f"It is {now.state} and stays so."))
+        return correction_object(CorrectionAnswer(status=status, revises=DeliveryId(notice_id), said=said))
+
     def _patience(self, asked: object) -> float:
         if asked is None:
             return self.wait_seconds
@@ -63,6 +85,12 @@ class CorrectionDesk:
             limit = f"must be a number of seconds from 0 to {LONGEST_WAIT_SECONDS:.0f}"
             raise ValidationError.of([FieldError("wait_seconds", limit, "out_of_range")])
         return float(asked)
+
+
+_WITHDRAWN: Final = {
+    NoticeState.WITHDRAWN: (CorrectionStatus.WITHDRAWN, "It was held, and is not shown."),
+    NoticeState.RECALLED: (CorrectionStatus.RECALLED, "It had left, and is corrected where the channel can."),
+}
 
 
 # The messenger's own ways to reach people; each is a notify.v1 on the one delivery path.

@@ -165,6 +165,10 @@ def unknown_delivery() -> ValidationError:
     return ValidationError.of([FieldError("delivery_id", "names no delivery of yours", "unknown_delivery")])
 
 
+def unknown_notice() -> ValidationError:
+    return ValidationError.of([FieldError("notice_id", "names no notice of yours", "unknown_delivery")])
+
+
 def _nothing_to_revise(why: str) -> ValidationError:
     return ValidationError.of([FieldError("delivery_id", why, "nothing_to_revise")])
 

@@ -47,6 +47,11 @@ def butler(*names: str) -> Rule:
     return lambda one: one.role is Role.OPERATOR or (one.role is Role.BUTLER and one.name in names)
 
 
+def itself(name: str) -> Rule:
+    """The butler alone: what only its own model has any use for."""
+    return lambda one: one.is_butler(name)
+
+
 def any_butler(one: Principal) -> bool:
     return one.role in (Role.BUTLER, Role.OPERATOR)
 
@@ -87,6 +92,7 @@ class ToolPolicy:
     def __init__(self, rules: Mapping[str, Rule], verifier: Verifier) -> None:
         self.rules = dict(rules)
         self.verifier = verifier
+        self.unlisted: set[str] = set()  # what only our own parts call: no model has to read it
 
     def allow(self, rules: Mapping[str, Rule]) -> None:
         """For tools that are added to the server later."""
@@ -101,9 +107,12 @@ class ToolPolicy:
         answer = await call_next(ctx)
         if ctx.method == "tools/list" and isinstance(answer, dict):  # as the wire has it
             principal = caller_of(ctx, self.verifier)
-            shown = [one for one in answer.get("tools", ()) if self.allows(principal, one["name"])]
+            shown = [one for one in answer.get("tools", ()) if self._shows(principal, one["name"])]
             answer = {**answer, "tools": shown}
         return answer
+
+    def _shows(self, principal: Principal | None, tool: str) -> bool:
+        return tool not in self.unlisted and self.allows(principal, tool)
 
     def allows(self, principal: Principal | None, tool: str) -> bool:
         rule = self.rules.get(tool)
@@ -206,6 +215,8 @@ class GuardedServer(OwnWordsServer):
 
     def point_elsewhere(self, told: Mapping[str, str]) -> None:
         """What to do instead of tools that one may look for here: they are not listed, and who calls one hears it."""
+        for name in told.keys() & (self._functions.keys() | self._called_inside.keys()):
+            self.remove_tool(name)
         self.not_here |= told
         self.policy.allow(dict.fromkeys(told, anyone))
 
