@@ -222,7 +222,7 @@ _LISTED = {
         "Say in plain English why a message or question is where it is, from the ledger or from POSTROOM_URL.",
     ),
     "owner": (
-        "postroom.people.commands:owner",
+        "postroom.people.bot_senders:owner",
         "Show where the owner is reached, or find the owner's Telegram chat and write it into the settings.",
     ),
     "channels": (

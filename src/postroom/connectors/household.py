@@ -22,9 +22,9 @@ from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import HEADER, Principal, checked_address
+from postroom.people.contacts import CandidateBody
 from postroom.people.model import ConfirmSource, DecisionMode, InputMode, MatchType, Resolution, read_resolution
 from postroom.people.names.resolve import Confirmation, Confirmer, Resolver, explicit
-from postroom.people.routes import CandidateBody
 
 # What an adapter answers.
 

@@ -7,28 +7,25 @@ from collections.abc import Collection
 from typing import Annotated, Final, Literal
 
 import structlog
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from postroom.conversations.history import Histories
-from postroom.conversations.model import HistoryLine, HistoryQuery, LineKind, PersonHistory, WordsKept
-from postroom.kernel.guard.http import Caller
-from postroom.kernel.serving.json_door import JsonRoute, Text
+from postroom.conversations.model import HistoryLine, HistoryQuery, LineKind, WordsKept
+from postroom.kernel.acts.declaration import Call, HttpRoute, Shape, act, said
+from postroom.kernel.serving.json_door import JsonRoute
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import to_text
 from postroom.message.inbound import Press
-from postroom.people.acts import REFUSALS, Cursor, Limit, PersonId, check_own
+from postroom.people.acts import THEMSELVES, Cursor, Limit, PeopleAct, PersonId, Short
+from postroom.people.desk import PeopleDesk
 from postroom.people.model import DEVICE_ID
-from postroom.people.people import People
 from postroom.questions.hearing import Hearing
 
-OnlyOf = Annotated[Text | None, Query(max_length=64, description="Only what this butler said, asked or was given.")]
-OnlyOn = Annotated[Text | None, Query(max_length=64, description="Only what was said on this channel.")]
 _EXCERPT: Final = 160
 
 
-class HistoryBody(BaseModel):
+class HistoryBody(Shape):
     kind: LineKind = Field(description="`message`: the person wrote it. `delivery`: it was sent to them.")
     direction: Literal["in", "out"]
     id: str = Field(description="Of the message, the delivery or the question; `postroom why ID` explains it.")
@@ -72,37 +69,29 @@ class HistoryBody(BaseModel):
         )
 
 
-class HistoryPage(BaseModel):
-    ok: bool
+class HistoryPage(Shape):
+    ok: bool = True
     history: list[HistoryBody]
     next_cursor: str | None = Field(description="A page may be short, or empty, and still have one.")
 
-    @classmethod
-    def of(cls, found: PersonHistory) -> HistoryPage:
-        return cls(ok=True, history=[HistoryBody.of(one) for one in found.lines], next_cursor=found.before)
 
+@act(by=THEMSELVES, route=HttpRoute("GET /v1/people/{person}/history", "people"))
+class ListSentToPerson(PeopleAct[HistoryPage]):
+    """Everything said with a person, both ways, newest first; a person may read their own"""
 
-def history_router(people: People, histories: Histories) -> APIRouter:
-    router = APIRouter(route_class=JsonRoute, tags=["people"], responses=REFUSALS)
+    person: PersonId = said("`owner` is the owner.", ...)
+    cursor: Cursor | None = said("`next_cursor` of the page before.")
+    limit: Limit = said("How many.", 50)
+    butler: Short | None = said("Only what this butler said, asked or was given.")
+    channel: Short | None = said("Only what was said on this channel.")
 
-    @router.get(
-        "/v1/people/{person_id}/history",
-        operation_id="listSentToPerson",
-        summary="Everything said with a person, both ways, newest first; a person may read their own",
-    )
-    async def history(
-        person_id: PersonId,
-        caller: Caller,
-        cursor: Cursor = None,
-        limit: Limit = 50,
-        butler: OnlyOf = None,
-        channel: OnlyOn = None,
-    ) -> HistoryPage:
-        check_own(caller, person_id)
-        wanted = HistoryQuery(limit=limit, before=cursor, butler=butler or None, channel=channel or None)
-        return HistoryPage.of(await histories.of(await people.get(person_id), wanted))
-
-    return router
+    async def do(self, call: Call[PeopleDesk]) -> HistoryPage:
+        person = await call.work.person(call.caller, self.person)
+        wanted = HistoryQuery(
+            limit=self.limit, before=self.cursor, butler=self.butler or None, channel=self.channel or None
+        )
+        found = await call.work.histories.of(person, wanted)
+        return HistoryPage(history=[HistoryBody.of(one) for one in found.lines], next_cursor=found.before)
 
 
 # Where the household's own app brings what was pressed on a notification: one attempt, answered with how it ended.

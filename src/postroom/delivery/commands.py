@@ -102,11 +102,11 @@ def notify(
 
 
 def _name_them(overrides: Mapping[str, str | None], who: str) -> None:
-    from postroom.people.command_book import choice, people_book
+    from postroom.people.commands import choice, performing_people
     from postroom.settings.load import from_process
 
     with suppress(UserError):  # to whom the people are not shown, no names are named
-        known = people_book(from_process(overrides)[0], *overrides.values())
+        known = performing_people(from_process(overrides)[0], *overrides.values())
         complain(f"Several people are called '{who}'; say which one by its id:{choice(known, who)}")
         raise typer.Exit(1)
 

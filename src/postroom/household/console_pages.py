@@ -49,7 +49,6 @@ from postroom.household.people import (
     build_admissions,
     build_pairing,
     devices_of,
-    histories,
     new_challenge,
 )
 from postroom.household.questions import decisions
@@ -196,7 +195,7 @@ def approvals_desk(
 def conversations_desk(settings: Settings, store: Store) -> ConsoleSection:
     pages = TalkPages(
         people=store.people,
-        history=histories(store),
+        history=store.histories,
         lately=store.lately,
         sessions=_sessions_today(settings, store),
         channels=sorted(known_channels(settings)),
@@ -210,7 +209,7 @@ def _sessions_today(settings: Settings, store: Store) -> SessionsToday:
 
 
 def person_overviews(store: Store, questions: QuestionPages, attention: Attention) -> PersonOverviews:
-    return PersonOverviews(history=histories(store), questions=questions, attention=attention)
+    return PersonOverviews(history=store.histories, questions=questions, attention=attention)
 
 
 def people_desk(

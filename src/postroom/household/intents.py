@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -11,12 +10,11 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.types import ASGIApp
 
-from postroom.connectors.app import adapter_app, adapter_parts, agency_of
+from postroom.connectors.app import adapter_app, adapter_parts
 from postroom.connectors.household import DirectHousehold, HouseholdClient
 from postroom.connectors.profile import FACES
 from postroom.connectors.tools import AssistantParts
-from postroom.conversations.acts import history_router
-from postroom.conversations.history import Histories
+from postroom.conversations.acts import ListSentToPerson
 from postroom.conversations.inbound import (
     ArrivingFiles,
     Flood,
@@ -36,7 +34,7 @@ from postroom.delivery.afterwards.news import news_handler
 from postroom.delivery.files.taking import FileTaking
 from postroom.household.channels import known_channels
 from postroom.household.conversations import TalkEars
-from postroom.household.people import build_pairing, histories, pairing_handlers
+from postroom.household.people import build_desk, pairing_handlers
 from postroom.household.questions import AskingParts, QuestionEar, following
 from postroom.household.store import Approvers, Store
 from postroom.intents.acts import ACTS
@@ -55,11 +53,9 @@ from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Failing, Loops, Signal
 from postroom.kernel.webhooks import StoredWebhooks, WebhookPost, Webhooks
 from postroom.message.channel import Channel, Listen, Outbound
-from postroom.people.acts import pairing_router, people_router
-from postroom.people.names.resolve import Confirmer, Resolver
-from postroom.people.pairing import Pairing
-from postroom.people.routes import RegistryParts, registry_router
-from postroom.people.store.people import StoredMemory
+from postroom.people.acts import ACTS as PEOPLE_ACTS
+from postroom.people.contacts import CONTACT_ACTS
+from postroom.people.desk import PeopleDesk
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.shapes import document
 from postroom.questions.telling import QuestionNews
@@ -102,13 +98,11 @@ _GRACE_SECONDS = 3.0
 class Correspondence:
     """Everything the API port needs of contacts and intents."""
 
-    registry: RegistryParts
+    desk: PeopleDesk
     gateway: IntentDesk
     assistant: AssistantParts
     runner: Runner
     replies: IntentReplies
-    pairing: Pairing
-    histories: Histories
     subscribers: StoredWebhooks
 
     def news(self, asking: AskingParts) -> QuestionNews:
@@ -130,9 +124,7 @@ class Correspondence:
     @property
     def routers(self) -> list[APIRouter]:
         return [
-            registry_router(self.registry),
-            people_router(self.pairing.people, history_router(self.pairing.people, self.histories)),
-            pairing_router(self.pairing),
+            act_router([*CONTACT_ACTS, *PEOPLE_ACTS, ListSentToPerson], self.desk),
             act_router(ACTS, self.gateway),
         ]
 
@@ -152,18 +144,16 @@ class World:
 def build_correspondence(world: World, outbound: Outbound, route: TakeRoute, asking: AskingParts) -> Correspondence:
     clock, mint = world.clock, world.store.ids.mint
     contacts = world.store.people
-    memory = world.store.memory
+    desk = build_desk(world.settings, world.store, world.tokens, clock, world.links_due)
     intents, inbox = world.store.intents, world.store.intent_inbox
     webhooks = StoredWebhooks(world.store.database)
-    agency, signal = agency_of(world.settings, world.tokens), Signal()
+    agency, signal = desk.agency, Signal()
     directory = Directory(
         contacts=contacts,
         household=world.store.household,
         butlers=world.butlers,
         channels=frozenset(known_channels(world.settings)),
     )
-    confirmer = _confirmer(world, memory)
-    resolver = confirmer.resolver
     intake = Intake(store=intents, directory=directory, signal=signal, clock=clock, mint=mint)
     threads = Threads(store=intents, inbox=inbox, directory=directory, signal=signal, clock=clock, mint=mint)
     courier = Courier(
@@ -188,11 +178,9 @@ def build_correspondence(world: World, outbound: Outbound, route: TakeRoute, ask
         decides=answers_for_themselves(Approvers(world.settings.approvals.approvers, world.store.household)),
     )
     return Correspondence(
-        registry=RegistryParts(
-            resolver=resolver, confirmer=confirmer, contacts=contacts, memory=memory, agency=agency, clock=clock
-        ),
+        desk=desk,
         gateway=gateway,
-        assistant=AssistantParts(gateway=gateway, resolver=resolver, confirmer=confirmer),
+        assistant=AssistantParts(gateway=gateway, resolver=desk.resolver, confirmer=desk.confirmer),
         runner=Runner(
             agenda=intents,
             courier=courier,
@@ -201,21 +189,9 @@ def build_correspondence(world: World, outbound: Outbound, route: TakeRoute, ask
             clock=clock,
             mint=mint,
         ),
-        pairing=build_pairing(world.settings, world.store, clock, world.links_due),
-        histories=histories(world.store),
         subscribers=webhooks,
         replies=_replies(world, intents, directory, outbound, signal),
     )
-
-
-def _confirmer(world: World, memory: StoredMemory) -> Confirmer:
-    resolver = Resolver(
-        books=world.store.people,
-        memories=memory,
-        clock=world.clock,
-        new_token=lambda: secrets.token_urlsafe(24),
-    )
-    return Confirmer(resolver=resolver, mint=world.store.ids.mint)
 
 
 def _replies(

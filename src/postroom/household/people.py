@@ -10,10 +10,10 @@ from functools import partial
 
 from fastapi import APIRouter
 
+from postroom.connectors.app import agency_of
 from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsoleSection
 from postroom.conversations.acts import press_router
-from postroom.conversations.history import Histories
 from postroom.conversations.inbound import Handler, of_messages
 from postroom.delivery.plane import Plane
 from postroom.household.channels import (
@@ -39,8 +39,10 @@ from postroom.message.channel import Channel, Outbound
 from postroom.message.delivery import ClosedAddress
 from postroom.message.inbound import InboundTrouble
 from postroom.overview.audit import AuditPages, audit_section
+from postroom.people.desk import PeopleDesk
 from postroom.people.devices.push import Devices, StoredPushDevices
-from postroom.people.model import NewPerson, Overruled, Person, PersonAddress, PersonRole
+from postroom.people.model import NewPerson, Overruled, PersonAddress, PersonRole
+from postroom.people.names.resolve import Confirmer, Resolver
 from postroom.people.pairing import Codes, FirstHere, Pairing, PairingEar
 from postroom.people.people import People
 from postroom.people.person_rules import further_addresses, new_contact, together, vouched
@@ -51,20 +53,6 @@ from postroom.people.store.people import StoredPeople
 from postroom.settings import Settings
 from postroom.settings.accounts import WebPushAccount
 from postroom.settings.model import ContactSettings
-
-_AT_ONCE = 200
-
-
-async def all_contacts(settings: Settings) -> list[Person]:
-    found: list[Person] = []
-    async with open_store(settings) as store:
-        book = store.people
-        while page := await book.page(
-            HOUSEHOLD_OWNER, after=found[-1].id if found else None, limit=_AT_ONCE, only_contacts=True
-        ):
-            found += page
-    return sorted(found, key=lambda one: one.name.casefold())
-
 
 # Devices put together: the record the channel reads, the page in the console, and the door for what is pressed.
 
@@ -157,14 +145,6 @@ def build_pairing(settings: Settings, store: Store, clock: Clock, ring: Callable
     )
 
 
-@asynccontextmanager
-async def opened_pairing(settings: Settings) -> AsyncIterator[Pairing]:
-    """Without a running household, on the same database; a link is sent as soon as one runs."""
-    clock = SystemClock()
-    async with opened_store_of_people(settings, clock) as store:
-        yield build_pairing(settings, store, clock)
-
-
 def pairing_handlers(settings: Settings, store: Store, outbound: Outbound, clock: Clock) -> Sequence[Handler]:
     ear = PairingEar(record=store.pairings, codes=_codes(settings), outbound=outbound, clock=clock)
     here = FirstHere(people=store.people, outbound=outbound, clock=clock)
@@ -195,15 +175,27 @@ async def opened_people(settings: Settings) -> AsyncIterator[People]:
         yield household_people(settings, store, clock)
 
 
+def build_desk(
+    settings: Settings, store: Store, tokens: TokenFile, clock: Clock, ring: Callable[[], object] = lambda: None
+) -> PeopleDesk:
+    """`ring` wakes those who send links that prove an address."""
+    resolver = Resolver(
+        books=store.people, memories=store.memory, clock=clock, new_token=lambda: secrets.token_urlsafe(24)
+    )
+    return PeopleDesk(
+        pairing=build_pairing(settings, store, clock, ring),
+        confirmer=Confirmer(resolver=resolver, mint=store.ids.mint),
+        histories=store.histories,
+        agency=agency_of(settings, tokens),
+    )
+
+
 @asynccontextmanager
-async def opened_histories(settings: Settings) -> AsyncIterator[tuple[People, Histories]]:
+async def opened_desk(settings: Settings) -> AsyncIterator[PeopleDesk]:
+    """Without a running household, on the same database; a link is sent as soon as one runs."""
     clock = SystemClock()
     async with opened_store_of_people(settings, clock) as store:
-        yield household_people(settings, store, clock), histories(store)
-
-
-def histories(store: Store) -> Histories:
-    return store.histories
+        yield build_desk(settings, store, TokenFile(settings.tokens_file), clock)
 
 
 @asynccontextmanager

@@ -24,7 +24,7 @@ from postroom.message.inbound import NewsKind
 from postroom.overview.acts import MOST_ENTRIES, AuditBody, ListAudit, TraceDelivery, WhyDelivery
 from postroom.overview.story import DeliveryReason
 from postroom.overview.why import asked_first, said_later
-from postroom.people.command_book import PeopleBook, dated, people_book, plain
+from postroom.people.commands import dated, everybody, performing_people, plain
 from postroom.questions.commands import question_household, sentence
 from postroom.settings import Settings
 from postroom.settings.load import from_process
@@ -56,7 +56,7 @@ def audit(
     if json:
         say_json([one.model_dump() for one in found])
     else:
-        names = _names(people_book(settings, home, database), found)
+        names = _names(performing_people(settings, home, database), found)
         _print(found, names, reader_zone(settings, home, database))
 
 
@@ -72,12 +72,12 @@ def _entries(perform: Perform, person: str | None, kind: str | None, limit: int)
     return found
 
 
-def _names(book: PeopleBook, entries: list[AuditBody]) -> dict[str, str]:
+def _names(perform: Perform, entries: list[AuditBody]) -> dict[str, str]:
     """Of people, by how the audit writes them; who is gone has none."""
     written = {who for one in entries for who in (one.actor, one.subject)}
     if not any(one.startswith("person:") for one in written):
         return {}
-    return {f"person:{one['person_id']}": plain(one["name"]) for one in book.everybody()}
+    return {f"person:{one.person_id}": plain(one.name) for one in everybody(perform)}
 
 
 def _print(entries: list[AuditBody], names: dict[str, str], zone: str) -> None:

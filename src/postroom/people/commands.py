@@ -1,199 +1,288 @@
-"""`postroom people`, `pair`, `contacts` and `owner`: who the household knows and where they are reached."""
+"""`postroom people`, `contacts` and `pair`: who the household knows and where they are reached."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-import shutil
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from postroom.attention.commands import reader_zone
+from postroom.cli.application import noted
+from postroom.conversations.acts import HistoryBody, ListSentToPerson
+from postroom.conversations.model import LineKind
+from postroom.kernel.acts.commands import Perform, Telling, add_command, read_typed, with_options_of
+from postroom.kernel.acts.declaration import Act
+from postroom.kernel.acts.reading import made, read
+from postroom.kernel.audit import Noted
 from postroom.kernel.running.clock import SystemClock
-from postroom.kernel.running.terminal import Database, Home, Json, Roster, complain, say, say_json
-from postroom.kernel.values.errors import SettingsError, UserError
-from postroom.people.model import Person
+from postroom.kernel.running.terminal import Database, Home, Json, bar, complain, say, say_json
+from postroom.kernel.values.errors import Code, Refused, UserError
+from postroom.kernel.values.ids import parse_text
+from postroom.kernel.values.principal import OWNER
+from postroom.kernel.values.zones import relative, said_moment
+from postroom.message.delivery import folded
+from postroom.people.acts import (
+    EDIT,
+    MOST_LISTED,
+    PAIR,
+    AddressBody,
+    ChangePerson,
+    ClosedBody,
+    CreatePerson,
+    DeletePerson,
+    GetPerson,
+    ListPeople,
+    PairAnswer,
+    PairPerson,
+    PersonAnswer,
+    PersonBody,
+    place_typed,
+)
+from postroom.people.contacts import MOST_CHARACTERS, ImportContacts
+from postroom.people.import_cards import CardFormat, ImportedCards, cards_of, tables_of
+from postroom.people.model import SIGN_IN, DraftAddress, PersonRole
 from postroom.settings import Settings
 from postroom.settings.load import from_process
-
-if TYPE_CHECKING:
-    from postroom.people.bot_senders import Sender
-from postroom.people.command_book import (
-    Document,
-    Here,
-    PeopleBook,
-    history_line,
-    one_called,
-    pairing_lines,
-    people_book,
-    person_line,
-    person_lines,
-    plain,
-)
+from postroom.settings.reach import ElsewhereError, elsewhere, performing
 
 contacts_app = typer.Typer(help="The people this household can write to.", no_args_is_help=True)
 people_app = typer.Typer(help="Everybody this household knows: the owner, members and contacts.", no_args_is_help=True)
 Who = Annotated[str, typer.Argument(metavar="WHO", help="A name, an alias or an id; `owner` is the owner.")]
-Addresses = Annotated[
-    list[str] | None, typer.Option("--address", metavar="CHANNEL:ADDRESS", help="The first one is tried first.")
-]
-Aliases = Annotated[list[str] | None, typer.Option("--alias", help="Another name.")]
-Zone = Annotated[str | None, typer.Option("--zone", help="Time zone, such as Europe/Berlin.")]
-Language = Annotated[str | None, typer.Option("--language", help="Language tag, such as pt-BR.")]
-DefaultButler = Annotated[
-    str | None, typer.Option("--default-butler", help="Answers what they write to no butler by name.")
-]
-Role = Annotated[str | None, typer.Option("--role", help="approver, member or contact.")]
-Trusted = Annotated[
-    bool | None, typer.Option("--trusted/--no-trusted", help="Messages to this person need no approval.")
-]
-Channel = Annotated[str, typer.Option("--channel", metavar="NAME", help="Where the address is to be proved.")]
-Telegram = Annotated[
-    bool, typer.Option("--telegram", help="Wait for a message to the bot, and make its sender the owner.")
-]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Take the sender without asking, if there is only one.")]
-Wait = Annotated[float, typer.Option("--wait", min=0.1, max=3600, help="Seconds to wait for a message.")]
-_VARIABLE = "POSTROOM_OWNER__TELEGRAM_CHAT_ID"
+_HERE: Final = "postroom.household.people:opened_desk"
+_MOST_NAMED: Final = 10
+_OPTIONS: Final = {"name": "NAME", "aliases": "--alias", "addresses": "--address"}
 
 
-# `postroom people`: everybody this household knows.
+# -- Whom a command speaks of --
+
+
+class NoSuchPerson(UserError):
+    """No person is called so, or several are."""
+
+
+def performing_people(settings: Settings, *chosen_here: str | None) -> Perform:
+    """At the household elsewhere, or here on its database, where what changed something is written down."""
+    perform = performing(settings, _HERE, *chosen_here)
+    if elsewhere(settings, *chosen_here) is not None:
+        return perform
+
+    def perform_here(one: Act[Any]) -> Any:
+        try:
+            answer = perform(one)
+        except Refused as error:
+            raise error.renamed(_option) from None
+        _note(settings, one, answer)
+        return answer
+
+    return perform_here
+
+
+def _note(settings: Settings, one: Act[Any], answer: Any) -> None:
+    """In the words in which the API would."""
+    from postroom.overview.audit import CALLS
+
+    route = one.declared.route
+    done = CALLS.get(route.line) if route else None
+    if isinstance(done, Noted):
+        about = answer.person.person_id if isinstance(answer, PersonAnswer) else getattr(one, "person", "")
+        noted(settings, done.kind, done.act, subject=f"{done.of}:{about}" if done.of else "")
+
+
+def _option(field: str) -> str:
+    """A field as the command line calls it."""
+    head = field.partition(".")[0]
+    return _OPTIONS.get(head, f"--{head.replace('_', '-')}")
+
+
+def everybody(perform: Perform, begins: str | None = None) -> Iterator[PersonBody]:
+    for page in _pages(perform, ListPeople, MOST_LISTED, q=begins):
+        yield from page.people
+
+
+def one_called(perform: Perform, who: str) -> PersonBody:
+    found = _called(perform, who)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NoSuchPerson(f"There is nobody called '{who}'; `postroom people list` shows everybody.")
+    raise NoSuchPerson(
+        f"{len(found)} people are called '{who}'; say which one by its id:{_listed(perform, who, found)}"
+    )
+
+
+def choice(perform: Perform, who: str) -> str:
+    """Whom a name that is several people's may mean, those with more to their name last."""
+    return _listed(perform, who, _called(perform, who))
+
+
+def _listed(perform: Perform, who: str, found: Sequence[PersonBody]) -> str:
+    known = {one.person_id for one in found}
+    others = islice(everybody(perform, who), _MOST_NAMED)
+    named = [*found, *(one for one in others if one.person_id not in known)]
+    return "".join(f"\n  {person_line(one)}  {one.person_id}" for one in named[:_MOST_NAMED])
+
+
+def _called(perform: Perform, who: str) -> list[PersonBody]:
+    """By id, or exactly by name or alias."""
+    from postroom.people.names.normalise import normalise
+
+    identifier = OWNER if who.strip().lower() == OWNER else who.strip()
+    try:
+        return [perform(made(GetPerson, person=identifier)).person]
+    except (Refused, ElsewhereError) as error:
+        if error.code not in (Code.NOT_FOUND, Code.SCHEMA_INVALID):
+            raise
+    wanted = normalise(who)
+    return [one for one in everybody(perform, who) if wanted in {normalise(name) for name in (one.name, *one.aliases)}]
+
+
+def _pages(perform: Perform, kind: type[Act[Any]], most: int, **query: Any) -> Iterator[Any]:
+    cursor: str | None = None
+    while True:
+        page = perform(made(kind, cursor=cursor, limit=most, **query))
+        yield page
+        if (cursor := page.next_cursor) is None:
+            return
+
+
+def _performing(home: str | None, database: str | None) -> Perform:
+    return performing_people(_settings(home, database), home, database)
+
+
+def _settings(home: str | None, database: str | None) -> Settings:
+    settings, _ = from_process({"home": home, "database_url": database})
+    return settings
+
+
+# -- `postroom people`: everybody this household knows --
+
+
+def _as_json(person: PersonBody) -> dict[str, Any]:
+    return person.model_dump(mode="json")
+
+
+_PERSON: Final = Telling(
+    says=lambda answer, _: person_lines(answer.person), prints=lambda answer: _as_json(answer.person)
+)
 
 
 @people_app.command("list")
 def list_people(home: Home = None, database: Database = None, json: Json = False) -> None:
     """Everybody, by name."""
-    found = sorted(_book(home, database).everybody(), key=lambda one: one["name"].casefold())
+    found = sorted(everybody(_performing(home, database)), key=lambda one: one.name.casefold())
     if json:
-        say_json(found)
+        say_json([_as_json(one) for one in found])
         return
     for one in found:
         say(person_line(one))
 
 
-@people_app.command("add")
-def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As you would say it.")],
-    address: Addresses = None,
-    alias: Aliases = None,
-    zone: Zone = None,
-    language: Language = None,
-    default_butler: DefaultButler = None,
-    trusted: Annotated[bool, typer.Option("--trusted", help="Messages to this person need no approval.")] = False,
-    role: Role = None,
-    home: Home = None,
-    database: Database = None,
-    json: Json = False,
-) -> None:
-    """Write a person down."""
-    given: Document = {
-        "name": name,
-        "aliases": alias or [],
-        "trusted": trusted,
-        "zone": zone,
-        "language": language,
-        "default_butler": default_butler,
-        "addresses": [_address(one) for one in address or ()],
-    }
-    _print(_book(home, database).add(given | ({"role": role} if role else {})), json)
+add_command(people_app, CreatePerson, _performing, _PERSON)
 
 
 @people_app.command("show")
 def show(who: Who, home: Home = None, database: Database = None, json: Json = False) -> None:
     """Who this is and where they are reached."""
-    _print(one_called(_book(home, database), who), json)
+    person = one_called(_performing(home, database), who)
+    if json:
+        say_json(_as_json(person))
+        return
+    for line in person_lines(person):
+        say(line)
 
 
 @people_app.command("edit")
+@with_options_of(ChangePerson, EDIT)
 def edit(
-    who: Who,
-    name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
-    address: Addresses = None,
+    address: Annotated[
+        list[str] | None, typer.Option("--address", metavar="CHANNEL:ADDRESS", help="The first one is tried first.")
+    ] = None,
     rank: Annotated[
         int | None, typer.Option("--rank", min=1, max=50, help="Where --address stands in the order; 1 is tried first.")
     ] = None,
     remove_address: Annotated[
         list[str] | None, typer.Option("--remove-address", metavar="CHANNEL:ADDRESS", help="Take this one away.")
     ] = None,
-    reopen: Annotated[
-        list[str] | None,
-        typer.Option("--reopen", metavar="CHANNEL:ADDRESS", help="Write to it again, though mail came back."),
-    ] = None,
-    alias: Aliases = None,
+    alias: Annotated[list[str] | None, typer.Option("--alias", help="Another name.")] = None,
     remove_alias: Annotated[list[str] | None, typer.Option("--remove-alias", help="Take this name away.")] = None,
-    zone: Zone = None,
-    language: Language = None,
-    default_butler: DefaultButler = None,
-    role: Role = None,
-    trusted: Trusted = None,
+    trusted: Annotated[
+        bool | None, typer.Option("--trusted/--no-trusted", help="Messages to this person need no approval.")
+    ] = None,
     home: Home = None,
     database: Database = None,
     json: Json = False,
+    **typed: Any,
 ) -> None:
     """Change what is named; an empty --zone, --language or --default-butler takes it away."""
-    book = _book(home, database)
-    person = one_called(book, who)
-    plain = {"name": name, "role": role, "trusted": trusted}
-    given: Document = {field: value for field, value in plain.items() if value is not None}
-    own = {"zone": zone, "language": language, "default_butler": default_butler}
-    given |= {field: value or None for field, value in own.items() if value is not None}
+    perform = _performing(home, database)
+    person = one_called(perform, typed.pop("person"))
+    given = {name: value for name, value in typed.items() if value is not None}
+    if "reopen" in given:
+        given["reopen"] = [place_typed(one, "--reopen") for one in given["reopen"]]
+    if trusted is not None:
+        given["trusted"] = trusted
     if alias or remove_alias:
         given["aliases"] = _aliases(person, alias or [], remove_alias or [])
     if address or remove_address:
-        given["addresses"] = _addresses(person, address or [], remove_address or [], rank)
+        given["addresses"] = [asdict(one) for one in _addresses(person, address or [], remove_address or [], rank)]
     elif rank is not None:
         raise UserError("--rank: say which one by --address CHANNEL:ADDRESS.")
-    if reopen:
-        given["reopen"] = [_address(one, "--reopen") for one in reopen]
     if not given:
         raise UserError("Nothing to change: name it, for example --zone Europe/Berlin.")
-    _print(book.change(person["person_id"], given), json)
+    try:
+        change = read(ChangePerson, {**given, "person": person.person_id})[0]
+    except Refused as error:
+        raise error.renamed(_option) from None
+    _PERSON.tell(change, perform, json)
 
 
-def _aliases(person: Document, more: list[str], gone: list[str]) -> list[str]:
+def _aliases(person: PersonBody, more: list[str], gone: list[str]) -> list[str]:
     for one in gone:
-        if one not in person["aliases"]:
+        if one not in person.aliases:
             raise UserError(
-                f"--remove-alias: {person['name']} is not called '{one}'; `postroom people show` lists the names."
+                f"--remove-alias: {person.name} is not called '{one}'; `postroom people show` lists the names."
             )
-    return [one for one in person["aliases"] if one not in gone] + more
+    return [one for one in person.aliases if one not in gone] + more
 
 
-def _addresses(person: Document, more: list[str], gone: list[str], rank: int | None) -> list[dict[str, Any]]:
+def _addresses(person: PersonBody, more: list[str], gone: list[str], rank: int | None) -> list[DraftAddress]:
     """New ones come after those that stay; with a rank, those that are named stand there."""
-    kept = [{field: one[field] for field in ("channel", "address", "rank", "label")} for one in person["addresses"]]
+    kept = [
+        DraftAddress(channel=one.channel, address=one.address, rank=one.rank, label=one.label)
+        for one in person.addresses
+    ]
     for text in gone:
-        wanted = _address(text, "--remove-address")
+        wanted = _typed_address(text, "--remove-address")
         left = [one for one in kept if not _is_same(one, wanted)]
         if len(left) == len(kept):
-            missing = f"{person['name']} has no {wanted['channel']} {wanted['address']}"
+            missing = f"{person.name} has no {wanted.channel} {wanted.address}"
             raise UserError(f"--remove-address: {missing}; `postroom people show` lists them.")
         kept = left
-    new = [_address(text) for text in more]
+    new = [_typed_address(text) for text in more]
     if rank is not None:
         return _placed(kept, new, rank - 1)
-    last = max((one["rank"] for one in kept), default=0)
-    return kept + [{**one, "rank": last + place} for place, one in enumerate(new, 1)]
+    last = max((one.rank or 0 for one in kept), default=0)
+    return kept + [replace(one, rank=last + place) for place, one in enumerate(new, 1)]
 
 
-def _placed(kept: list[dict[str, Any]], named: list[dict[str, Any]], place: int) -> list[dict[str, Any]]:
+def _typed_address(text: str, option: str = "--address") -> DraftAddress:
+    place = place_typed(text, option)
+    return DraftAddress(channel=place["channel"], address=place["address"])
+
+
+def _placed(kept: list[DraftAddress], named: list[DraftAddress], place: int) -> list[DraftAddress]:
     moved = [next((known for known in kept if _is_same(known, one)), one) for one in named]
     others = [one for one in kept if one not in moved]
-    return [{**one, "rank": rank} for rank, one in enumerate([*others[:place], *moved, *others[place:]], 1)]
+    return [replace(one, rank=rank) for rank, one in enumerate([*others[:place], *moved, *others[place:]], 1)]
 
 
-def _is_same(kept: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    from postroom.message.delivery import folded
-
-    return kept["channel"] == wanted["channel"] and folded(kept["address"]) == folded(wanted["address"])
-
-
-def _address(text: str, option: str = "--address") -> dict[str, Any]:
-    channel, colon, address = text.partition(":")
-    if not colon or not channel.strip() or not address.strip():
-        raise UserError(f"{option}: write CHANNEL:ADDRESS, such as email:bob@example.org.")
-    return {"channel": channel.strip(), "address": address.strip()}
+def _is_same(kept: DraftAddress, wanted: DraftAddress) -> bool:
+    return kept.channel == wanted.channel and folded(kept.address) == folded(wanted.address)
 
 
 @people_app.command("remove")
@@ -205,16 +294,16 @@ def remove(
     json: Json = False,
 ) -> None:
     """Forget a person, and what was remembered of them; messages that were sent stay in the record."""
-    book = _book(home, database)
-    person = one_called(book, who)
-    if not yes and not typer.confirm(plain(f"Remove {person['name']}?"), err=True):
+    perform = _performing(home, database)
+    person = one_called(perform, who)
+    if not yes and not typer.confirm(plain(f"Remove {person.name}?"), err=True):
         complain("Nothing was removed.")
         raise typer.Exit(1)
-    book.remove(person["person_id"])
+    perform(made(DeletePerson, person=person.person_id))
     if json:
-        say_json({"removed": person["person_id"], "name": person["name"]})
+        say_json({"removed": person.person_id, "name": person.name})
     else:
-        say(plain(f"{person['name']} was removed."))
+        say(plain(f"{person.name} was removed."))
 
 
 @people_app.command("history")
@@ -228,20 +317,68 @@ def history(
     json: Json = False,
 ) -> None:
     """Everything said with a person, both ways, newest first."""
-    book = _book(home, database)
-    person = one_called(book, who)
-    found = book.history(person["person_id"], limit, butler=butler or None, channel=channel or None)
+    perform = _performing(home, database)
+    person = one_called(perform, who)
+    wanted = {"person": person.person_id, "butler": butler, "channel": channel}
+    pages = _pages(perform, ListSentToPerson, min(limit, MOST_LISTED), **wanted)
+    found: list[HistoryBody] = list(islice((one for page in pages for one in page.history), limit))
     if json:
-        say_json(found)
+        say_json([one.model_dump(mode="json") for one in found])
         return
     zone = reader_zone(_settings(home, database), home, database) if found else ""
     for one in found:
-        say(history_line(one, person["name"], zone))
+        say(history_line(one, person.name, zone))
     if not found:
-        say(plain(f"Nothing was said with {person['name']}."))
+        say(plain(f"Nothing was said with {person.name}."))
+
+
+# -- `postroom contacts`: the people this household can write to --
+
+
+@contacts_app.command("list")
+def list_contacts(home: Home = None, database: Database = None, json: Json = False) -> None:
+    """Everybody in the household's book, by name."""
+    known = (one for one in everybody(_performing(home, database)) if _is_contact(one))
+    found = sorted(known, key=lambda one: one.name.casefold())
+    if json:
+        say_json([_contact(one) for one in found])
+        return
+    for one in found:
+        say(_contact_line(one))
+    if not found:
+        say("No contacts yet: `postroom contacts import FILE`, or [[contacts]] in the settings.")
+
+
+def _is_contact(one: PersonBody) -> bool:
+    return one.role is not PersonRole.OWNER and one.source != SIGN_IN
+
+
+def _contact(one: PersonBody) -> dict[str, Any]:
+    first = {place.channel: place.address for place in sorted(one.addresses, key=lambda place: -place.rank)}
+    return {
+        "aliases": one.aliases,
+        "id": one.person_id,
+        "name": one.name,
+        "telegram_chat_id": first.get("telegram"),
+        "email": first.get("email"),
+        "agent_address": one.agent_address,
+        "trusted": one.trusted,
+        "source": one.source,
+    }
+
+
+def _contact_line(one: PersonBody) -> str:
+    also = f" ({', '.join(one.aliases)})" if one.aliases else ""
+    reached = ", ".join(f"{place.channel} {place.address}" for place in one.addresses)
+    trusted = ["trusted"] if one.trusted else []
+    return plain("  ".join([f"{one.name}{also}", reached or "no address", *trusted]))
+
+
+# -- A file of either kind is brought in the same way --
 
 
 @people_app.command("import")
+@contacts_app.command("import", help="Add the contacts of a vCard or CSV file; doing it twice changes nothing.")
 def import_people_file(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="people.vcf or people.csv")],
     home: Home = None,
@@ -249,191 +386,137 @@ def import_people_file(
     json: Json = False,
 ) -> None:
     """Add the people of a vCard or CSV file; doing it twice changes nothing."""
-    _say_imported(_book(home, database).bring(file, quiet=json), json)
+    perform = _performing(home, database)
+    with bar(f"Reading {file.name}", quiet=json) as show_done:
+        cards = cards_of(file)
+        tables, created, updated = list(tables_of(cards.read, MOST_CHARACTERS)), 0, 0
+        for number, table in enumerate(tables, 1):
+            done = perform(made(ImportContacts, format=CardFormat.CSV, content=table))
+            created, updated = created + done.created, updated + done.updated
+            show_done(number, len(tables))
+    _say_imported(created, updated, cards, json)
 
 
-def _say_imported(done: Document, as_json: bool) -> None:
+def _say_imported(created: int, updated: int, cards: ImportedCards, as_json: bool) -> None:
     if as_json:
-        say_json(done)
+        skipped = [{"card": card, "reason": reason} for card, reason in cards.skipped]
+        say_json({"created": created, "updated": updated, "skipped": skipped})
         return
-    say(f"{done['created']} new, {done['updated']} added to, {len(done['skipped'])} left out.")
-    for one in done["skipped"]:
-        say(f"  card {one['card']}: {one['reason']}")
+    say(f"{created} new, {updated} added to, {len(cards.skipped)} left out.")
+    for card, reason in cards.skipped:
+        say(f"  card {card}: {reason}")
 
 
-def _print(person: Document, as_json: bool) -> None:
-    if as_json:
-        say_json(person)
-        return
-    for line in person_lines(person):
-        say(line)
+# -- `postroom pair`: a person proves that an address is theirs --
 
 
-def _book(home: str | None, database: str | None) -> PeopleBook:
-    return people_book(_settings(home, database), home, database)
-
-
-def _settings(home: str | None, database: str | None) -> Settings:
-    settings, _ = from_process({"home": home, "database_url": database})
-    return settings
-
-
-# `postroom pair`: a person proves that an address is theirs.
-
-
-def pair(who: Who, channel: Channel, home: Home = None, database: Database = None, json: Json = False) -> None:
+@with_options_of(PairPerson, PAIR)
+def pair(home: Home = None, database: Database = None, json: Json = False, **typed: Any) -> None:
     """Show a code that a person sends to the bot, once, to prove an account of theirs; by e-mail, send a link."""
-    settings, _ = from_process({"home": home, "database_url": database})
-    book = people_book(settings, home, database)
-    person = one_called(book, who)
-    started = book.pair(person["person_id"], channel)
+    asked, perform = read_typed(PairPerson, typed, PAIR), _performing(home, database)
+    person = one_called(perform, asked.person)
+    started: PairAnswer = perform(asked.model_copy(update={"person": person.person_id}))
     if json:
-        say_json({"person_id": person["person_id"], "name": person["name"], "channel": channel, **started})
+        about = {"person_id": person.person_id, "name": person.name, "channel": asked.channel}
+        say_json({**about, **started.model_dump(exclude={"ok"})})
         return
-    for line in pairing_lines(person["name"], channel, started):
+    for line in pairing_lines(person.name, asked.channel, started):
         say(line)
 
 
-# `postroom contacts`: the people this household can write to.
+# -- A person as a terminal shows them: names first, ids last --
+
+_GONE: Final = {"erased": "[words erased]", "not_kept": "[words not kept]"}
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
 
 
-@contacts_app.command("list")
-def list_contacts(home: Home = None, database: Database = None, json: Json = False) -> None:
-    """Everybody in the household's book, by name."""
-    from postroom.household.people import all_contacts
+def plain(text: str) -> str:
+    """What people and models wrote never steers the terminal."""
+    return _CONTROL.sub(" ", text)
 
-    settings, _ = from_process({"home": home, "database_url": database})
-    found = asyncio.run(all_contacts(settings))
-    if json:
-        say_json([_document(one) for one in found])
+
+def person_line(person: PersonBody) -> str:
+    also = f" ({', '.join(person.aliases)})" if person.aliases else ""
+    reached = ", ".join(f"{one.channel} {one.address}{_mark(one)}" for one in person.addresses)
+    trusted = ["trusted"] if person.trusted else []
+    return plain("  ".join([f"{person.name}{also}", person.role, reached or "no address", *trusted]))
+
+
+def _mark(one: AddressBody) -> str:
+    mark = one.closed or one.doubtful
+    return f" ({mark.reason})" if mark else ""
+
+
+def person_lines(person: PersonBody) -> Iterator[str]:
+    yield plain(person.name)
+    if person.aliases:
+        yield plain(f"  also called  {', '.join(person.aliases)}")
+    yield f"  role         {person.role}{', trusted' if person.trusted else ''}"
+    for title, value in (("zone", person.zone), ("language", person.language), ("butler", person.default_butler)):
+        if value:
+            yield plain(f"  {title:<11}  {value}")
+    for one in person.addresses:
+        yield plain(f"  {one.channel:<11}  {_address_line(one)}")
+    if not person.addresses:
+        yield "  no address"
+    yield plain(f"  id           {person.person_id}")
+
+
+def _address_line(one: AddressBody) -> str:
+    proved = f"verified {one.verified_at[:10]}" if one.verified_at else "not verified"
+    return "  ".join([one.address, *([one.label] if one.label else []), proved, *_closed(one)])
+
+
+def _closed(one: AddressBody) -> Iterator[str]:
+    if one.closed:
+        yield f"{_since(one.closed)}; --reopen writes to it again"
+    if one.doubtful:
+        yield f"{_since(one.doubtful)}; still written to, and --reopen forgets it"
+
+
+def _since(mark: ClosedBody) -> str:
+    said = f": {mark.words}" if mark.words else ""
+    return f"{mark.reason} {mark.at[:10]}{said}"
+
+
+def dated(at: str, zone: str) -> str:
+    return said_moment(parse_text(at), zone, 0)
+
+
+def history_line(one: HistoryBody, name: str, zone: str) -> str:
+    """One line each, whatever the message holds; `name` is the person's."""
+    where = one.channel or "question"
+    said = f"{_one_line(_speaker(one, name))}: {_one_line(_said(one))}"
+    return f"{dated(one.at, zone)}  {where}  {one.status}  {said}  {one.id}"
+
+
+def _speaker(one: HistoryBody, name: str) -> str:
+    match one.kind:
+        case LineKind.MESSAGE:
+            return f"{name} to {one.origin_butler}" if one.origin_butler else name
+        case LineKind.QUESTION:
+            return f"{one.origin_butler} asks"
+        case LineKind.DELIVERY:
+            return str(one.origin_butler)
+
+
+def _said(one: HistoryBody) -> str:
+    said = _GONE.get(one.words) or one.subject or one.excerpt
+    if one.answer:
+        return f"{said} → {one.answered_by}: {one.answer}"
+    return f"{said} ({one.reason})" if one.reason else said
+
+
+def _one_line(text: str) -> str:
+    return " ".join(plain(text).split())
+
+
+def pairing_lines(name: str, channel: str, started: PairAnswer) -> Iterator[str]:
+    ends = relative(parse_text(started.expires_at), SystemClock().now_us())
+    if started.code is None:
+        yield plain(f"A link goes to {started.sent_to} on {channel}; {name} opens it and presses the button.")
+        yield f"It works once, and ends {ends}."
         return
-    for one in found:
-        say(_line(one))
-    if not found:
-        say("No contacts yet: `postroom contacts import FILE`, or [[contacts]] in the settings.")
-
-
-def _document(one: Person) -> dict[str, Any]:
-    return {
-        "aliases": list(one.aliases),
-        "id": one.id,
-        "name": one.name,
-        "telegram_chat_id": one.address_on("telegram"),
-        "email": one.address_on("email"),
-        "agent_address": one.agent_address,
-        "trusted": one.trusted,
-        "source": one.source,
-    }
-
-
-def _line(one: Person) -> str:
-    also = f" ({', '.join(one.aliases)})" if one.aliases else ""
-    reached = [f"{place.channel} {place.address}" for place in one.addresses]
-    return "  ".join([f"{one.name}{also}", ", ".join(reached) or "no address", *(["trusted"] if one.trusted else [])])
-
-
-@contacts_app.command("import")
-def import_contacts_file(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="people.vcf or people.csv")],
-    home: Home = None,
-    database: Database = None,
-    json: Json = False,
-) -> None:
-    """Add the contacts of a vCard or CSV file; doing it twice changes nothing."""
-    settings, _ = from_process({"home": home, "database_url": database})
-    _say_imported(Here(settings).bring(file, quiet=json), json)
-
-
-# `postroom owner`: where the household's owner is reached.
-
-
-def owner(
-    telegram: Telegram = False,
-    yes: Yes = False,
-    wait_seconds: Wait = 120.0,
-    home: Home = None,
-    roster: Roster = None,
-    json: Json = False,
-) -> None:
-    """Show where the owner is reached, or find the owner's Telegram chat and write it into the settings."""
-    settings, sources = from_process({"home": home, "roster": roster})
-    if not telegram:
-        _show(settings, json)
-        return
-    sender = asyncio.run(_found(settings, yes, wait_seconds, json))
-    file = _remember(settings, sender.chat_id)
-    if json:
-        say_json({"telegram_chat_id": sender.chat_id, "name": sender.name, "file": str(file) if file else None})
-    elif file:
-        say(f"{sender} is the owner now, by {file}.")
-    if sources.get("owner.telegram_chat_id") == _VARIABLE and settings.owner.telegram_chat_id != sender.chat_id:
-        complain(f"{_VARIABLE} is set to another chat and wins over the file: unset it.")
-
-
-def _show(settings: Settings, json: bool) -> None:
-    if json:
-        say_json(settings.owner.model_dump())
-        return
-    known = (("telegram", settings.owner.telegram_chat_id), ("email", settings.owner.email))
-    further = (one.replace(":", " ", 1) for one in settings.owner.addresses)
-    reached = ", ".join([*(f"{channel} {address}" for channel, address in known if address), *further])
-    say(
-        f"{settings.owner.name or 'The owner'}: {reached or 'no address yet; `postroom owner --telegram` finds a chat'}"
-    )
-
-
-async def _found(settings: Settings, yes: bool, wait_seconds: float, as_json: bool) -> Sender:
-    from postroom.butlers.loading import with_credentials
-    from postroom.channels.telegram.channel import Telegram
-    from postroom.household.channels import build_channels
-    from postroom.people.bot_senders import new_senders, refuse_while_running
-    from postroom.settings.roster import load_roster
-
-    roster = load_roster(settings, os.environ)
-    settings = with_credentials(settings, roster, os.environ)
-    bot = None if settings.in_sandbox else build_channels(settings, None).get("telegram")
-    if not isinstance(bot, Telegram):
-        raise SettingsError("There is no bot: set BUTLER_TELEGRAM_TOKEN, as @BotFather gave it.")
-    await refuse_while_running(settings, roster)
-    try:
-        complain(f"Write any message to your bot now; waiting {wait_seconds:.0f} s …")
-        async for found in new_senders(bot, SystemClock(), wait_seconds):
-            if (chosen := _chosen(found, yes, as_json)) is not None:
-                return chosen
-    finally:
-        await bot.close()
-    raise SettingsError(
-        f"No owner wrote to the bot within {wait_seconds:.0f} s; write to it and try again, with a longer --wait."
-    )
-
-
-def _chosen(found: list[Sender], yes: bool, as_json: bool) -> Sender | None:
-    if yes and len(found) > 1:
-        raise SettingsError(
-            f"Several people wrote to the bot, so --yes does not choose: {', '.join(map(str, found))}. Leave it out."
-        )
-    return next((one for one in found if yes or _is_owner(one, as_json)), None)
-
-
-def _is_owner(one: Sender, as_json: bool) -> bool:
-    return typer.confirm(f"{one} wrote to the bot. Is that the owner?", err=as_json)
-
-
-def _remember(settings: Settings, chat_id: str) -> Path | None:
-    """In the household's own file; into one that is kept elsewhere, or cannot be changed safely, a person writes."""
-    from postroom.settings.load import owner_line, with_owner_chat
-
-    file = (settings.home / "postroom.toml").resolve()
-    before = file.read_bytes().decode() if file.exists() else ""
-    after = None if os.environ.get("POSTROOM_CONFIG") else with_owner_chat(before, chat_id)
-    if after is None:
-        complain("Your settings file is not changed by this command. Write there:")
-        say(f"[owner]\n{owner_line(chat_id)}")
-        return None
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = file.with_name(f".{file.name}.new")
-    beside.write_bytes(after.encode())
-    if file.exists():
-        shutil.copymode(file, beside)
-    beside.replace(file)
-    return file
+    yield started.code
+    yield plain(f"{name} sends this code to the bot on {channel}, from their own account and not in a group.")
+    yield f"It works once, and ends {ends}."

@@ -6,14 +6,15 @@ import csv
 import io
 import quopri
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from postroom.kernel.values.errors import Code, Refused, SettingsError, sentence
 from postroom.people.model import NewPerson
-from postroom.people.person_rules import new_contact
+from postroom.people.person_rules import EMAIL, TELEGRAM, new_contact
 
 MOST_CARDS: Final = 20_000
 _MOST_COMPLAINTS: Final = 50
@@ -43,7 +44,14 @@ _COLUMNS: Final = {
     "trusted": "trusted",
 }
 _MOST_BYTES = 200_000_000
-_KINDS = {".vcf": "vcard", ".vcard": "vcard", ".csv": "csv"}
+
+
+class CardFormat(StrEnum):
+    VCARD = "vcard"
+    CSV = "csv"
+
+
+_KINDS: Final = {".vcf": CardFormat.VCARD, ".vcard": CardFormat.VCARD, ".csv": CardFormat.CSV}
 
 
 @dataclass(slots=True)
@@ -153,23 +161,23 @@ def _plain(value: str) -> str:
     return re.sub(r"\\([,;\\])", r"\1", re.sub(r"\\[nN]", " ", value)).strip()
 
 
-_READERS: dict[str, Callable[[str], ImportedCards]] = {"vcard": read_vcards, "csv": read_csv}
+def cards_in(content: str, kind: CardFormat) -> ImportedCards:
+    return read_vcards(content) if kind is CardFormat.VCARD else read_csv(content)
+
+
+# A file on this machine, however large it is, as tables that a household takes in one call each.
 
 
 def cards_of(file: Path) -> ImportedCards:
-    return _READERS[format_of(file)](text_of(file))
-
-
-def format_of(file: Path) -> str:
     kind = _KINDS.get(file.suffix.lower())
     if kind is None:
         raise SettingsError(
             f"{file}: is neither a vCard (.vcf) nor a table (.csv), by its name; name a file of either kind."
         )
-    return kind
+    return cards_in(_text_of(file), kind)
 
 
-def text_of(file: Path) -> str:
+def _text_of(file: Path) -> str:
     try:
         if file.stat().st_size > _MOST_BYTES:
             raise SettingsError(
@@ -180,3 +188,24 @@ def text_of(file: Path) -> str:
         raise SettingsError(
             f"{file}: cannot be read ({type(error).__name__}); name a file in UTF-8 that you may read."
         ) from None
+
+
+def tables_of(people: Iterable[NewPerson], most_characters: int) -> Iterator[str]:
+    """As CSV, whatever kind of file they were read from: pictures stay behind, and each table fits into one call."""
+    header = _line(("name", "aliases", "agent", "telegram", "email", "trusted"))
+    table = header
+    for one in people:
+        places = (one.address_on(TELEGRAM) or "", one.address_on(EMAIL) or "")
+        line = _line((one.name, ";".join(one.aliases), one.agent_address or "", *places, "yes" if one.trusted else ""))
+        if len(table) + len(line) > most_characters:
+            yield table
+            table = header
+        table += line
+    if table != header:
+        yield table
+
+
+def _line(cells: Iterable[str]) -> str:
+    written = io.StringIO()
+    csv.writer(written).writerow(cells)
+    return written.getvalue()

@@ -44,7 +44,7 @@ ROUTES: Final = {
     "api /v1/notify": OWN_KEY,
     "api /v1/uploads": OWN_KEY,
     "api /v1/people": KEPT,
-    "api /v1/people/{person_id}/pair": OWN_KEY,
+    "api /v1/people/{person}/pair": OWN_KEY,
     "api /v1/people/{person}/mute": KEPT,
     "api /v1/people/{person}/unmute": KEPT,
     "api /v1/people/{person}/away": KEPT,

@@ -164,7 +164,7 @@ def parameter_of(kind: type[Act[Any]], name: str, command: Command) -> Parameter
         return _keyword(name, Annotated[bool, told], False)
     if is_list:
         return _keyword(name, Annotated[list[str] | None, told], None)
-    if about.is_required() and name in command.positional:
+    if about.is_required():
         return _keyword(name, Annotated[str, told], Parameter.empty)
     return _keyword(name, Annotated[str | None, told], None)
 

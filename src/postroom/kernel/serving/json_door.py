@@ -209,10 +209,6 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Done(BaseModel):
-    ok: bool
-
-
 # How a JSON door says no: always `ok: false`, a code, a sentence and the fields concerned.
 
 _MOST_FIELDS = 20

@@ -1,0 +1,69 @@
+"""What callers do about people and contacts: whose record and whose book they may touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from postroom.conversations.history import Histories
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.values.errors import Code, Refused
+from postroom.kernel.values.principal import Agency, Principal, Role
+from postroom.people.model import Person
+from postroom.people.names.resolve import Confirmer, Resolver
+from postroom.people.pairing import Pairing
+from postroom.people.people import People
+from postroom.people.store.people import StoredMemory, StoredPeople
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleDesk:
+    pairing: Pairing
+    confirmer: Confirmer
+    histories: Histories
+    agency: Agency
+
+    @property
+    def people(self) -> People:
+        """Of the household's own book."""
+        return self.pairing.people
+
+    @property
+    def resolver(self) -> Resolver:
+        return self.confirmer.resolver
+
+    @property
+    def contacts(self) -> StoredPeople:
+        """Of every book."""
+        return self.resolver.books
+
+    @property
+    def memory(self) -> StoredMemory:
+        return self.resolver.memories
+
+    @property
+    def clock(self) -> Clock:
+        return self.resolver.clock
+
+    async def person(self, caller: Principal, person_id: str) -> Person:
+        """Of the owner any person; of another person themselves."""
+        check_own(caller, person_id)
+        return await self.people.get(person_id)
+
+    def book(self, caller: Principal, owner: str | None) -> str:
+        """The book a caller may ask for one name at a time."""
+        return self.agency.sender(caller, owner, "owner_agent")
+
+    def own_book(self, caller: Principal, owner: str | None) -> str:
+        """
+        People look through their books and write them. A model that could read them would know
+        everybody's address; one that could write would choose whom the names in it mean.
+        """
+        book = self.book(caller, owner)
+        if not caller.is_person:
+            raise Refused(Code.POLICY_DENIED, "only a person can look through a contact book or change it")
+        return book
+
+
+def check_own(caller: Principal, person_id: str) -> None:
+    if not caller.is_owner and not (caller.role is Role.PERSON and caller.name == person_id):
+        raise Refused(Code.POLICY_DENIED, f"{caller} may not do this")
