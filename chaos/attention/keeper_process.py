@@ -115,7 +115,7 @@ class _Script:
 
 async def pending_sends(made: House) -> int:
     people = await made.attention.book.store.policies()
-    states = [(await made.attention.reading.present(person))[0] for person in people]
+    states = [(await made.attention.present(person))[0] for person in people]
     return sum(one.pending for state in states for one in state.sends.values())
 
 

@@ -38,7 +38,7 @@ async def accounts(rig: Rig, offset_seconds: float) -> Accounts:
 
 async def _person(attention: Attention, person: str) -> Person:
     """Everything that is kept of one person, with every law and the replay."""
-    audited = await attention.reading.audit(person)
+    audited = await attention.audit_of(person)
     state = (await attention.book.store.read(person, Wanted(everything=True))).state(person)
     events = [row.event for row in await attention.book.store.log(person)]
     book, now_us = attention.book.policies, attention.book.clock.now_us()

@@ -332,7 +332,7 @@ async def test_the_plan_says_what_then_happens(world: World) -> None:
     house = Attended(world, NIGHT)
     answer = await house.notify("Good morning")
     (item,) = await house.attention.plan(answer.notice_id or "")
-    assert item.mapping()["what"] == "release" and item.at_us == answer.until_us
+    assert item.what == "release" and item.at_us == answer.until_us
     assert await house.attention.person_plan("owner") == (item,)
 
 

@@ -9,6 +9,7 @@ from tests.attention.rules.test_decide import run
 from tests.attention.sample import HOUR, NIGHT, accepted, at, book, empty
 from tests.attention.test_oracle import engine
 
+from postroom.attention.acts import PlanItemBody
 from postroom.attention.reading import NoticeAct, notice_markup, plan, read_button
 from postroom.attention.rules.policy import PolicyBook, parse_policy
 from postroom.attention.rules.simulate import changed, simulate
@@ -34,7 +35,7 @@ def test_a_plan_says_when_what_where_why_and_unless() -> None:
     )
     held = run(rules, accepted("a", "23:00", "time_sensitive", needs_ack=True), until_us=at("23:00"))
 
-    assert [item.mapping() for item in plan(held.state, rules, at("23:30"))][:2] == [
+    assert [PlanItemBody.model_validate(item).model_dump() for item in plan(held.state, rules, at("23:30"))][:2] == [
         {
             "at": "2026-01-06T07:00:00.000000Z",
             "what": "release",

@@ -70,12 +70,12 @@ async def test_what_is_read_is_what_was_written_and_the_log_folds_to_it(database
     reading = NoticeReading(book=book)
     state, _ = await reading.present(PERSON)
     assert state == turn.state
-    assert await reading.audit(PERSON) == []
+    assert await reading.audit_of(PERSON) == []
     assert await book.store.next_due() == at("07:00")  # type: ignore[attr-defined]
 
     await clock.advance(7 * 3600)
     turn = await book.change(PERSON, lambda _: ())
-    assert await reading.audit(PERSON) == []
+    assert await reading.audit_of(PERSON) == []
     state, _ = await reading.present(PERSON)
     assert state == turn.state
     (digest,) = state.digests.values()
@@ -122,7 +122,7 @@ async def test_two_workers_decide_once(postgres_url: str) -> None:
         turns = await asyncio.gather(*(books[n % 2].change(PERSON, lambda _: ()) for n in range(8)))
         assert sorted(bool(turn.decisions) for turn in turns) == [False] * 7 + [True]
         assert len(await books[0].store.log(PERSON)) == 20 * 2 + 20
-        assert await NoticeReading(book=books[1]).audit(PERSON) == []
+        assert await NoticeReading(book=books[1]).audit_of(PERSON) == []
         taken = await asyncio.gather(
             *(
                 StoredNotices(databases[n % 2]).take_sends(clock.now_us(), lease_until_us=2**60, limit=5)
@@ -142,7 +142,7 @@ async def test_a_policy_is_read_as_it_was_written(database: Database) -> None:
     await book.change(PERSON, lambda turn: [PolicyChanged(at_us=turn.moment_us, policy=policy)])
     await book.refresh()
     assert book.policies.people == {PERSON: policy}
-    assert await NoticeReading(book=book).policy(PERSON) == policy
+    assert await NoticeReading(book=book).own_policy(PERSON) == policy
 
 
 @pytest.mark.requirement("attention:accounted")
@@ -161,5 +161,5 @@ async def test_what_is_left_after_pruning_is_accounted_for(database: Database) -
 
     reading = NoticeReading(book=book)
     assert [one.id for one in await store.page(PERSON, None, 10, None)] == ["young"]
-    assert await reading.audit(PERSON) == []
+    assert await reading.audit_of(PERSON) == []
     assert ((await reading.figures(PERSON)).accepted, (await reading.figures(PERSON)).unaccounted) == (1, ())

@@ -17,9 +17,9 @@ from tests.support.delivery_rows import a_call, a_delivery
 
 from postroom.approvals.model import ActionStatus
 from postroom.attention.model import NoticeState
-from postroom.attention.reading import NoticeView, SendView
+from postroom.attention.reading import NoticeView
 from postroom.attention.rules.simulate import simulate
-from postroom.attention.state import Acked, Fact, MayArriveTwice, Withdrawn
+from postroom.attention.state import Acked, Fact, MayArriveTwice, SendRow, Withdrawn
 from postroom.delivery.model import WaitKind, WaitReason
 from postroom.delivery.reading.record import CallMade, KeptLetter, KeptNews, KeptRefusal, TracedDelivery
 from postroom.delivery.rules.breaker import Circuit, CircuitState
@@ -549,7 +549,7 @@ def view(policy: dict[str, Any], *facts: Fact, until: str = "2026-01-06T12:00") 
     run = simulate(facts, book(policy), state=empty(), until_us=moment(until))
     return NoticeView(
         standing=run.state.notices["a"],
-        sends=tuple(SendView(send=one, delivery_id="d1") for one in run.state.sends.values()),
+        sends=tuple(SendRow(person=one.person, send=one, delivery_id="d1") for one in run.state.sends.values()),
         decisions=tuple(one for one in run.decisions if one.notice == "a"),
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, AliasPath, BeforeValidator, Field
 
-from postroom.attention.model import DAYS, Decision, Policy, Preset, policy_mapping
+from postroom.attention.model import DAYS, Policy, Preset, policy_mapping
 from postroom.attention.rules.policy import Absence, Rules, absence_mapping
 from postroom.kernel.acts.declaration import (
     CHANGES,
@@ -24,14 +25,14 @@ from postroom.kernel.acts.declaration import (
     act,
     said,
 )
-from postroom.kernel.acts.reading import Moment, Name, Whatever, judged, moment_or
+from postroom.kernel.acts.reading import At, Moment, Name, Whatever, judged, moment_or
 from postroom.kernel.values.ids import SECOND_US, seconds, to_text
 from postroom.kernel.values.principal import OWNER
 from postroom.message.wishes import URGENCIES, Urgency
 
 if TYPE_CHECKING:
     from postroom.attention.desk import AttentionDesk
-    from postroom.attention.reading import Comparison, NoticeView, PlanItem, SendView
+    from postroom.attention.reading import Comparison, NoticeView
     from postroom.attention.rules.simulate import SimulatedRun
 
     Desk = Call[AttentionDesk]
@@ -58,38 +59,66 @@ MutedUntil = Annotated[str, Field(max_length=64), AfterValidator(moment_or(UNTIL
 # -- Answers --
 
 
+Reasons = Annotated[
+    list[str], BeforeValidator(lambda reasons: [*dict.fromkeys(str(getattr(one, "reason", one)) for one in reasons)])
+]
+
+
+def _of_notice(name: str) -> Any:
+    return Field(validation_alias=AliasPath("standing", "notice", name))
+
+
 class NoticeBody(Shape):
-    notice_id: str
+    notice_id: str = Field(validation_alias="id")
     person: str
     agent: str
     channel: str
-    message: str
+    message: str = Field(validation_alias="text")
     state: str
     cell: str
     urgency: str
-    asked_urgency: str
-    category: str | None
-    thread: str | None
-    supersedes: str | None
-    needs_ack: bool
-    created_at: str
-    expires_at: str | None
-    until: str | None
-    reasons: list[str]
+    asked_urgency: str = _of_notice("urgency")
+    category: str | None = _of_notice("category")
+    thread: str | None = _of_notice("thread")
+    supersedes: str | None = _of_notice("key")
+    needs_ack: bool = Field(validation_alias=AliasPath("standing", "asks"))
+    created_at: At = Field(validation_alias="created_us")
+    expires_at: At | None = _of_notice("expires_us")
+    until: At | None = Field(validation_alias="until_us")
+    reasons: Reasons
+
+
+def _of_send(name: str) -> Any:
+    return Field(validation_alias=AliasPath("send", name))
 
 
 class SendBody(Shape):
-    kind: str
-    at: str
-    person: str
-    channel: str
-    outcome: str | None
+    kind: str = _of_send("kind")
+    at: At = _of_send("at_us")
+    person: str = _of_send("person")
+    channel: str = _of_send("channel")
+    outcome: str | None = _of_send("outcome")
     delivery_id: str | None
 
 
+class ReasonBody(Shape):
+    reason: str
+    until: At | None = Field(validation_alias="until_us")
+
+
+class DecisionBody(Shape):
+    at: At = Field(validation_alias="at_us")
+    decision: str = Field(validation_alias="kind")
+    until: At | None = Field(validation_alias="until_us")
+    reasons: list[ReasonBody]
+    policy_hash: str
+
+
 class WholeNoticeBody(NoticeBody):
+    """With what it was sent as, and every decision about it in order."""
+
     sends: list[SendBody]
-    decisions: list[dict[str, Any]]
+    decisions: list[DecisionBody]
 
 
 class NoticeAnswer(Shape):
@@ -114,10 +143,10 @@ class NoticePage(Shape):
 
 
 class PlanItemBody(Shape):
-    at: str
+    at: At = Field(validation_alias="at_us")
     what: str
     where: str | None
-    why: list[str]
+    why: Reasons
     unless: str | None
 
 
@@ -126,7 +155,7 @@ class PlanAnswer(Shape):
 
 
 class PersonPlanItemBody(PlanItemBody):
-    notice_id: str
+    notice_id: str = Field(validation_alias="notice")
 
 
 class PersonPlanAnswer(Shape):
@@ -163,7 +192,7 @@ class MutedAnswer(Shape):
     ok: bool = True
     person_id: str
     muted: dict[str, str | None]
-    until: str | None
+    until: At | None
 
 
 class UnmutedAnswer(Shape):
@@ -179,63 +208,7 @@ class AwayAnswer(Shape):
 
 
 def notice_body(view: NoticeView) -> NoticeBody:
-    return NoticeBody(**_notice(view))
-
-
-def whole_notice_body(view: NoticeView) -> WholeNoticeBody:
-    """With what it was sent as, and every decision about it in order."""
-    sends, decisions = [_send(one) for one in view.sends], [_decision(one) for one in view.decisions]
-    return WholeNoticeBody(**_notice(view), sends=sends, decisions=decisions)
-
-
-def _notice(view: NoticeView) -> dict[str, Any]:
-    notice = view.standing.notice
-    return {
-        "notice_id": view.id,
-        "person": view.person,
-        "agent": view.agent,
-        "channel": view.channel,
-        "message": view.text,
-        "state": str(view.state),
-        "cell": view.cell,
-        "urgency": str(view.urgency),
-        "asked_urgency": str(notice.urgency),
-        "category": notice.category,
-        "thread": notice.thread,
-        "supersedes": notice.key,
-        "needs_ack": view.standing.asks,
-        "created_at": to_text(view.created_us),
-        "expires_at": _moment(notice.expires_us),
-        "until": _moment(view.until_us),
-        "reasons": list(dict.fromkeys(str(one.reason) for one in view.reasons)),
-    }
-
-
-def _send(one: SendView) -> SendBody:
-    send, outcome = one.send, one.send.outcome
-    return SendBody(
-        kind=str(send.kind),
-        at=to_text(send.at_us),
-        person=send.person,
-        channel=send.channel,
-        outcome=str(outcome) if outcome is not None else None,
-        delivery_id=one.delivery_id,
-    )
-
-
-def _decision(one: Decision) -> dict[str, Any]:
-    return {
-        "at": to_text(one.at_us),
-        "decision": str(one.kind),
-        "until": _moment(one.until_us),
-        "reasons": [{"reason": str(why.reason), "until": _moment(why.until_us)} for why in one.reasons],
-        "policy_hash": one.policy_hash,
-    }
-
-
-def _planned(one: PlanItem) -> dict[str, Any]:
-    why = [str(each.reason) for each in one.why]
-    return {"at": to_text(one.at_us), "what": str(one.what), "where": one.where, "why": why, "unless": one.unless}
+    return NoticeBody.model_validate(view)
 
 
 def _moment(us: int | None) -> str | None:
@@ -268,7 +241,9 @@ class GetNotice(Act[WholeNoticeAnswer]):
     notice_id: NoticeId = said(_NOTICE_ID, ...)
 
     async def do(self, call: Desk) -> WholeNoticeAnswer:
-        return WholeNoticeAnswer(notice=whole_notice_body(await call.work.seen(call.caller, self.notice_id)))
+        return WholeNoticeAnswer(
+            notice=WholeNoticeBody.model_validate(await call.work.seen(call.caller, self.notice_id))
+        )
 
 
 @act(by=EVERYONE, route=HttpRoute("GET /v1/notices/{notice_id}/plan", _TAG))
@@ -280,7 +255,7 @@ class PlanNotice(Act[PlanAnswer]):
     async def do(self, call: Desk) -> PlanAnswer:
         await call.work.seen(call.caller, self.notice_id)
         found = await call.work.attention.plan(self.notice_id)
-        return PlanAnswer(plan=[PlanItemBody(**_planned(one)) for one in found])
+        return PlanAnswer(plan=[PlanItemBody.model_validate(one) for one in found])
 
 
 @act(
@@ -462,15 +437,7 @@ class CountNotices(_OfPerson[FiguresAnswer]):
 
     async def do(self, call: Desk) -> FiguresAnswer:
         person = await call.work.person(call.caller, self.person)
-        figures = await call.work.attention.figures(person)
-        return FiguresAnswer(
-            person_id=person,
-            accepted=figures.accepted,
-            cells=dict(figures.cells),
-            states=dict(figures.states),
-            by_agent=dict(figures.by_agent),
-            unaccounted=list(figures.unaccounted),
-        )
+        return FiguresAnswer(person_id=person, **asdict(await call.work.attention.figures(person)))
 
 
 @act(by=EVERYONE, route=HttpRoute("GET /v1/people/{person}/attention/plan", _TAG))
@@ -479,7 +446,7 @@ class PlanPerson(_OfPerson[PersonPlanAnswer]):
 
     async def do(self, call: Desk) -> PersonPlanAnswer:
         found = await call.work.attention.person_plan(await call.work.person(call.caller, self.person))
-        return PersonPlanAnswer(plan=[PersonPlanItemBody(notice_id=one.notice, **_planned(one)) for one in found])
+        return PersonPlanAnswer(plan=[PersonPlanItemBody.model_validate(one) for one in found])
 
 
 class _Silence(Act[Answer]):

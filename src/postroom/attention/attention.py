@@ -9,8 +9,8 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Gauge
 
 from postroom.attention.considering import Considering
-from postroom.attention.model import CELLS, NoticeMove, NoticeState, Policy, may, policy_hash
-from postroom.attention.reading import AttentionFigures, Comparison, NoticeReading, NoticeView, PlanItem
+from postroom.attention.model import NoticeMove, NoticeState, Policy, may, policy_hash
+from postroom.attention.reading import Comparison, NoticeReading, NoticeView, PlanItem
 from postroom.attention.rules.policy import Absence, PolicyBook, Rules
 from postroom.attention.rules.times import Rotation, after_open_time, open_time
 from postroom.attention.state import (
@@ -31,13 +31,12 @@ from postroom.kernel.values.ids import seconds
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 from postroom.message.wishes import AcceptedNotice, Urgency
 
-MOST_LISTED: Final = 100
 _WEEK_US: Final = seconds(7 * 86_400)
 _PAST: Final = {NoticeMove.ACKNOWLEDGE: "acknowledged", NoticeMove.SNOOZE: "snoozed"}
 
 
 @dataclass(slots=True, kw_only=True)
-class Attention:
+class Attention(NoticeReading):
     """
     Each act is one dated fact, folded and decided in one transaction under the person's lock.
 
@@ -47,12 +46,7 @@ class Attention:
     `considering` is there where messages leave.
     """
 
-    book: NoticeBook
     considering: Considering | None = None
-
-    @property
-    def reading(self) -> NoticeReading:
-        return NoticeReading(book=self.book)
 
     async def consider(self, outgoing: Outgoing, request_id: str, *, wait_seconds: float = 0.0) -> Outcome | None:
         """None: go on as if nothing had been asked. Else the answer: deferred, or what became of it at once."""
@@ -68,7 +62,7 @@ class Attention:
         """`by`: the id of the person who did. A second time is the same answer."""
         row = await self._found(notice_id)
         if row.standing.state is NoticeState.ACKNOWLEDGED:
-            return await self.reading.view(row)
+            return await self.view(row)
         return await self._act(row, NoticeMove.ACKNOWLEDGE, lambda at: Acked(at_us=at, notice=row.id, by=by))
 
     async def snooze(self, notice_id: str, until_us: int | None, by: str) -> NoticeView:
@@ -103,7 +97,7 @@ class Attention:
                 raise _not_found()
             wanted = Wanted(notices=(row.id,))
             await self._change(row.person, lambda at: Withdrawn(at_us=at, agent=agent, notice=row.id), wanted)
-            return (await self.reading.view(await self._found(notice_id)),)
+            return (await self.view(await self._found(notice_id)),)
         return await self._withdraw_key(agent, key or "")
 
     async def _withdraw_key(self, agent: str, key: str) -> tuple[NoticeView, ...]:
@@ -112,7 +106,7 @@ class Attention:
         for person in sorted(people):
             wanted = Wanted(agent=agent, key=key)
             await self._change(person, lambda at: Withdrawn(at_us=at, agent=agent, key=key), wanted)
-        return tuple([await self.reading.view(one) for one in await self.book.store.of_key(agent, key)])
+        return tuple([await self.view(one) for one in await self.book.store.of_key(agent, key)])
 
     async def _everybody(self) -> set[str]:
         """Who may be meant by a key that has not come yet."""
@@ -146,27 +140,13 @@ class Attention:
         """None: back now."""
         await self._change(person, lambda at: AwaySet(at_us=at, absence=absence))
 
-    async def notice(self, notice_id: str) -> NoticeView | None:
-        return await self.reading.notice(notice_id)
-
-    async def notices(
-        self, person: str, cell: str | None = None, limit: int = MOST_LISTED, before: str | None = None
-    ) -> Sequence[NoticeView]:
-        """Newest first, without their decisions; `before`: older than this notice. Cells are those of `CELLS`."""
-        if cell is not None and cell not in CELLS:
-            raise ValidationError.of([FieldError("cell", f"must be one of {', '.join(CELLS)}", "not_allowed")])
-        return await self.reading.page(person, cell, max(1, min(limit, MOST_LISTED)), before)
-
     async def plan(self, notice_id: str) -> tuple[PlanItem, ...]:
         row = await self._found(notice_id)
-        return await self.reading.plan(row.person, notice_id)
-
-    async def person_plan(self, person: str) -> tuple[PlanItem, ...]:
-        return await self.reading.plan(person)
+        return await self.person_plan(row.person, notice_id)
 
     async def policy(self, person: str) -> tuple[Policy | None, str]:
         """The person's own, and the hash of what counts for them (the household's and their own)."""
-        own = await self.reading.policy(person)
+        own = await self.own_policy(person)
         return own, policy_hash(self.book.policies.household, own)
 
     async def rules(self, person: str) -> Rules:
@@ -181,7 +161,7 @@ class Attention:
 
     async def absences(self, person: str) -> tuple[Absence, ...]:
         """Those that are not over."""
-        state, _ = await self.reading.present(person)
+        state, _ = await self.present(person)
         return tuple(one for one in state.absences if one.end_us > self.book.clock.now_us())
 
     async def set_policy(self, person: str, policy: Policy | None) -> str:
@@ -219,21 +199,17 @@ class Attention:
 
     async def simulate(self, person: str, policy: Policy | None, since_us: int) -> Comparison:
         named = await self._checked(person, policy) if policy is not None else None
-        return await self.reading.compare(person, named, since_us)
+        return await self.compare(person, named, since_us)
 
     async def held(self, person: str | None) -> int:
         """How many of this person's wait for a better moment; counted without asking whether every law is kept."""
         return 0 if person is None else await self.book.store.held(person)
 
-    async def figures(self, person: str | None = None) -> AttentionFigures:
-        """Of one person, or of all."""
-        return await self.reading.figures(person)
-
     async def audit(self) -> tuple[str, ...]:
         """Every law over all that is kept; must be empty."""
         people = sorted(await self.book.store.policies())
-        lost = await self.reading.first_law()
-        return (*lost, *[problem for person in people for problem in await self.reading.audit(person)])
+        lost = await self.first_law()
+        return (*lost, *[problem for person in people for problem in await self.audit_of(person)])
 
     async def _found(self, notice_id: str) -> NoticeRow:
         row = await self.book.store.notice(notice_id)
@@ -249,7 +225,7 @@ class Attention:
             return [fact(turn.moment_us)]
 
         await self.book.change(row.person, facts, wanted=Wanted(notices=(row.id,)))
-        return await self.reading.view(await self._found(row.id))
+        return await self.view(await self._found(row.id))
 
     async def _change(self, person: str, fact: Callable[[int], Fact], wanted: Wanted | None = None) -> None:
         if wanted is None:
@@ -484,6 +460,6 @@ class Auditor:
             frozenset(await self.attention.book.store.due(now_us - seconds(LOOK_SECONDS), _MOST_LATE)),
         )
         if now_us >= self._count_again_us:
-            self._lost = await self.attention.reading.first_law()
+            self._lost = await self.attention.first_law()
             self._count_again_us = now_us + seconds(COUNT_SECONDS)
-        return len(await self.attention.reading.open_laws()) + len(self._lost) + len(before & self._late)
+        return len(await self.attention.open_laws()) + len(self._lost) + len(before & self._late)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from postroom.attention.model import CELLS, Decision, DecisionKind, NoticeState, Policy
 from postroom.attention.rules import decide
@@ -21,23 +21,16 @@ from postroom.attention.state import (
     NoticeAccepted,
     NoticeCounts,
     NoticeRow,
-    NoticeSend,
     PolicyChanged,
+    SendRow,
     Standing,
     Wanted,
 )
 from postroom.attention.turn import NoticeBook
-from postroom.kernel.values.ids import altered, to_text
+from postroom.kernel.values.errors import FieldError, ValidationError
+from postroom.kernel.values.ids import altered
 from postroom.message.markup import Button, ButtonStyle, Markup
 from postroom.message.wishes import AttentionWish, HoldReason, Urgency
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SendView:
-    """One delivery that a notice caused; `delivery_id` is None until it was handed over."""
-
-    send: NoticeSend
-    delivery_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +38,7 @@ class NoticeView:
     """One notice: where it stands, what it was sent as, and every decision about it in order."""
 
     standing: Standing
-    sends: tuple[SendView, ...] = ()
+    sends: tuple[SendRow, ...] = ()
     decisions: tuple[Decision, ...] = ()
 
     @property
@@ -126,20 +119,14 @@ class PlanItem:
     at_us: int
     notice: str
     what: DecisionKind
-    where: str | None
+    person: str | None  # to whom and by which channel it is sent then
+    channel: str | None
     why: tuple[HoldReason, ...]
     unless: str | None
 
-    def mapping(self) -> dict[str, Any]:
-        """As it is shown: `{at, what, where, why, unless}`."""
-        why = [str(one.reason) for one in self.why]
-        return {
-            "at": to_text(self.at_us),
-            "what": str(self.what),
-            "where": self.where,
-            "why": why,
-            "unless": self.unless,
-        }
+    @property
+    def where(self) -> str | None:
+        return f"{self.person} by {self.channel}" if self.person is not None else None
 
 
 def plan(state: AttentionState, book: PolicyBook, now_us: int, *, notice: str | None = None) -> tuple[PlanItem, ...]:
@@ -153,7 +140,8 @@ def planned(decision: Decision) -> PlanItem:
         at_us=decision.at_us,
         notice=decision.notice,
         what=decision.kind,
-        where=f"{decision.person} by {decision.channel}" if decision.send is not None else None,
+        person=decision.person if decision.send is not None else None,
+        channel=decision.channel,
         why=decision.reasons,
         unless=_unless(decision),
     )
@@ -180,10 +168,11 @@ _OTHERWISE: Final = {
     DecisionKind.EXPIRE: "expired notice",
     DecisionKind.GIVE_UP: "unanswered notice",
 }
+MOST_LISTED: Final = 100
 _NOTHING_TO_TRY: Final = "No message came in these days, so there is nothing to try it on."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class NoticeReading:
     book: NoticeBook
 
@@ -195,22 +184,23 @@ class NoticeReading:
         rows = await self.book.store.log(row.person, notice=row.id)
         decisions = tuple(one.event for one in rows if isinstance(one.event, Decision))
         sends = await self.book.store.sends({one.send for one in decisions if one.send is not None})
-        return NoticeView(
-            standing=row.standing,
-            sends=tuple(SendView(send=one.send, delivery_id=one.delivery_id) for one in sends),
-            decisions=decisions,
-        )
+        return NoticeView(standing=row.standing, sends=tuple(sends), decisions=decisions)
 
     async def story(self, view: NoticeView) -> tuple[Fact | Decision, ...]:
         """All that was ever noted about one notice, in order."""
         return tuple(row.event for row in await self.book.store.log(view.person, notice=view.id))
 
-    async def page(self, person: str, cell: str | None, limit: int, before: str | None) -> Sequence[NoticeView]:
+    async def notices(
+        self, person: str, cell: str | None = None, limit: int = MOST_LISTED, before: str | None = None
+    ) -> Sequence[NoticeView]:
+        """Newest first, without their decisions; `before`: older than this notice. Cells are those of `CELLS`."""
+        if cell is not None and cell not in CELLS:
+            raise ValidationError.of([FieldError("cell", f"must be one of {', '.join(CELLS)}", "not_allowed")])
         states = [str(one) for one in CELLS[cell]] if cell is not None else None
-        rows = await self.book.store.page(person, states, limit, before)
+        rows = await self.book.store.page(person, states, max(1, min(limit, MOST_LISTED)), before)
         return [NoticeView(standing=one.standing) for one in rows]
 
-    async def plan(self, person: str, notice: str | None = None) -> tuple[PlanItem, ...]:
+    async def person_plan(self, person: str, notice: str | None = None) -> tuple[PlanItem, ...]:
         state, book = await self.present(person)
         return plan(state, book, self.book.clock.now_us(), notice=notice)
 
@@ -220,7 +210,7 @@ class NoticeReading:
         loaded = await self.book.store.read(person, self.book.wanted(person))
         return loaded.state(person), self.book.policies
 
-    async def policy(self, person: str) -> Policy | None:
+    async def own_policy(self, person: str) -> Policy | None:
         return (await self.book.store.read(person, Wanted(since_us=self.book.clock.now_us()))).policy
 
     async def compare(self, person: str, policy: Policy | None, since_us: int) -> Comparison:
@@ -246,7 +236,8 @@ class NoticeReading:
     def _run(self, person: str, facts: Sequence[Fact], book: PolicyBook) -> SimulatedRun:
         return simulate(facts, book, state=AttentionState(person=person), until_us=self.book.clock.now_us())
 
-    async def figures(self, person: str | None) -> AttentionFigures:
+    async def figures(self, person: str | None = None) -> AttentionFigures:
+        """Of one person, or of all."""
         counts = await self.book.store.counts(person)
         broken = [*await (self._open_laws(person) if person is not None else self.open_laws()), *_first_law(counts)]
         return AttentionFigures(
@@ -269,9 +260,9 @@ class NoticeReading:
         """Of what is open and recent; what looks wrong there is looked at whole."""
         state, book = await self.present(person)
         broken = decide.present(state, book, self.book.clock.now_us())
-        return await self.audit(person) if broken else []
+        return await self.audit_of(person) if broken else []
 
-    async def audit(self, person: str) -> list[str]:
+    async def audit_of(self, person: str) -> list[str]:
         """Every law over all that is kept of a person: the log is folded again and compared with the rows."""
         await self.book.refresh()
         loaded = await self.book.store.read(person, Wanted(everything=True))

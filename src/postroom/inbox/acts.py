@@ -37,10 +37,10 @@ from postroom.kernel.acts.declaration import (
     act,
     said,
 )
-from postroom.kernel.acts.reading import Name
+from postroom.kernel.acts.reading import At, Name
 from postroom.kernel.acts.reading import wrong as malformed
 from postroom.kernel.values.errors import Code, PostroomError, Refused
-from postroom.kernel.values.ids import parse_text, to_text
+from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.principal import Principal, Role
 from postroom.kernel.values.zones import is_zone
 from postroom.message.delivery import Priority
@@ -143,7 +143,6 @@ _CONTEXT: Final = {"conversation_id": CONVERSATION_META, "correlation_id": CORRE
 
 # -- Read it --
 
-Moment = Annotated[str | None, BeforeValidator(lambda us: to_text(us) if isinstance(us, int) else us)]
 NotificationKey = Annotated[str, Field(max_length=36, pattern=_UUID), AfterValidator(str.lower)]
 _ID: Final = "The notification's id"
 
@@ -161,11 +160,11 @@ class NotificationBody(Shape):
     is_read: bool
     conversation_id: str | None
     link: str | None
-    created_at: Moment = Field(validation_alias="created_at_us")
-    seen_at: Moment = Field(validation_alias="seen_at_us")
-    read_at: Moment = Field(validation_alias="read_at_us")
-    archived_at: Moment = Field(validation_alias="archived_at_us")
-    snoozed_until: Moment = Field(validation_alias="snoozed_until_us")
+    created_at: At = Field(validation_alias="created_at_us")
+    seen_at: At | None = Field(validation_alias="seen_at_us")
+    read_at: At | None = Field(validation_alias="read_at_us")
+    archived_at: At | None = Field(validation_alias="archived_at_us")
+    snoozed_until: At | None = Field(validation_alias="snoozed_until_us")
     urgency: Urgency | None = _asked("urgency")
     category: str | None = _asked("category")
     thread: str | None = _asked("thread")

@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from postroom.attention.attention import MOST_LISTED, Attention
+from postroom.attention.attention import Attention
 from postroom.attention.pages.policy_form import PolicyPages
 from postroom.attention.pages.shown import (
     CELL_WORDS,
@@ -30,7 +30,7 @@ from postroom.attention.pages.shown import (
     typed_moment,
     week,
 )
-from postroom.attention.reading import NoticeView
+from postroom.attention.reading import MOST_LISTED, NoticeView
 from postroom.attention.rules.policy import Absence, parse_absence
 from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsolePage, ConsoleSection, Handler, Visit
@@ -151,7 +151,7 @@ class AttentionPages:
 
     async def _around(self, visit: Visit, whose: Whose) -> dict[str, Any]:
         """What will happen, what is muted, and who is away."""
-        state, _ = await self.attention.reading.present(whose.id)
+        state, _ = await self.attention.present(whose.id)
         names = await self.people.names()
         plan = [
             coming(one, names, whose.zone, state.notices[one.notice].notice if one.notice in state.notices else None)
@@ -216,7 +216,7 @@ class NoticePages:
             about=notice,
             created=local_time(notice.created_us, whose.zone),
             cell=CELL_WORDS[view.cell],
-            story=story_lines(view, await self.attention.reading.story(view), names, whose.zone),
+            story=story_lines(view, await self.attention.story(view), names, whose.zone),
             coming=[coming(item, names, whose.zone, notice) for item in plan],
             evening=evening is not None,
             may_withdraw=visit.principal.is_owner,

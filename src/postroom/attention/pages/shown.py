@@ -25,7 +25,7 @@ from postroom.attention.model import (
     QuietWindow,
     may,
 )
-from postroom.attention.reading import NoticeView, PlanItem, SendView
+from postroom.attention.reading import NoticeView, PlanItem
 from postroom.attention.rules.policy import Absence
 from postroom.attention.rules.times import Wish, snoozed_until
 from postroom.console.visit import Visit
@@ -353,12 +353,11 @@ class Coming:
 
 
 def coming(item: PlanItem, names: Mapping[str, str], zone: str, notice: AcceptedNotice | None) -> Coming:
-    person, _, channel = (item.where or "").rpartition(" by ")
     return Coming(
         at_us=item.at_us,
         at=local_time(item.at_us, zone),
         what=COMING_WORDS[item.what],
-        where=f"{names.get(person, person)} by {channel}" if item.where else "",
+        where=f"{names.get(item.person, item.person)} by {item.channel}" if item.person is not None else "",
         why=reason_words(item.why, zone),
         unless=item.unless or "",
         notice=item.notice,
@@ -432,7 +431,7 @@ def _happened(event: fact.Fact, names: Mapping[str, str], zone: str) -> tuple[st
             return None
 
 
-def _receipts(sends: Iterable[SendView], zone: str) -> Iterator[StoryLine]:
+def _receipts(sends: Iterable[fact.SendRow], zone: str) -> Iterator[StoryLine]:
     for one in sends:
         send = one.send
         if send.outcome is not None and send.receipt_us is not None:

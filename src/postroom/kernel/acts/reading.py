@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError, to_json
 from postroom.kernel.acts.declaration import Act, Answer, Command, HttpRoute, Tool, names_at
 from postroom.kernel.values.errors import FieldError, InternalError, Refused, ValidationError
 from postroom.kernel.values.fields import did_you_mean, field_error, nearest, printable, unsendable
-from postroom.kernel.values.ids import parse_text
+from postroom.kernel.values.ids import parse_text, to_text
 
 One = TypeVar("One", bound="Act[Any]")
 Door = Tool | HttpRoute | Command | None
@@ -54,6 +54,8 @@ Stripped = Annotated[str, AfterValidator(_not_blank), AfterValidator(str.strip)]
 Name = Annotated[Stripped, Field(max_length=200)]
 Moment = Annotated[str, Field(max_length=64), AfterValidator(moment_or())]
 """An RFC 3339 time with an offset, as it was written; `parse_text` makes microseconds of it."""
+At = Annotated[str, BeforeValidator(lambda us: to_text(us) if isinstance(us, int) else us)]
+"""A moment in an answer, made of our microseconds."""
 Whatever = Any
 """What only the work can judge: taken as it came, and shown as `judged` says."""
 
