@@ -103,31 +103,31 @@ async def test_no_machine_decides_anything(world: World, who: Principal) -> None
             await attempt
         assert code(caught) == "human_actor_required"
 
-    action = (await world.approvals.show(action_id)).action
+    action = (await world.approvals.show(ANN, action_id)).action
     assert (action.status, world.released) == (ActionStatus.PENDING, [])
-    assert len(await world.approvals.rules()) == 1
+    assert len(await world.approvals.rules(ANN)) == 1
 
 
 async def test_the_hash_that_was_seen_must_be_the_hash_that_is_sent(world: World) -> None:
     action_id = await world.park()
 
     with pytest.raises(ValidationError) as caught:
-        await world.approvals.approve(ANN, action_id, seen_hash="0" * 64)
+        await world.approvals.approve(ANN, action_id, content_hash="0" * 64)
     assert (code(caught), world.released) == ("hash_mismatch", [])
 
-    action = (await world.approvals.show(action_id)).action
-    done, _ = await world.approvals.approve(ANN, action_id, seen_hash=action.content_hash)
+    action = (await world.approvals.show(ANN, action_id)).action
+    done, _ = await world.approvals.approve(ANN, action_id, content_hash=action.content_hash)
     assert done.status is ActionStatus.APPROVED
 
 
 async def test_an_edit_is_checked_applied_and_hashed_anew(world: World) -> None:
     action_id = await world.park()
-    before = (await world.approvals.show(action_id)).action
+    before = (await world.approvals.show(ANN, action_id)).action
 
     with pytest.raises(ValidationError):
         await world.approvals.approve(ANN, action_id, edits={"message": ""})
     done, _ = await world.approvals.approve(
-        ANN, action_id, seen_hash=before.content_hash, edits={"message": "At nine", "recipient": "777"}
+        ANN, action_id, content_hash=before.content_hash, edits={"message": "At nine", "recipient": "777"}
     )
 
     assert (done.content.message, done.content.address, done.edited) == ("At nine", "777", True)
@@ -142,15 +142,15 @@ async def test_too_late_says_so_before_it_complains_about_an_edit(world: World) 
         await world.approvals.approve(ANN, action_id, edits={"message": ""})
 
     assert code(caught) == "too_late"
-    assert (await world.approvals.show(action_id)).action.status is ActionStatus.EXPIRED
+    assert (await world.approvals.show(ANN, action_id)).action.status is ActionStatus.EXPIRED
 
 
 async def test_looking_ends_what_is_overdue(world: World) -> None:
     action_id = await world.park()
     await world.clock.advance(49 * 3600)
 
-    assert await world.approvals.page(ActionStatus.PENDING) == []
-    assert [one.id for one in await world.approvals.page(ActionStatus.EXPIRED)] == [action_id]
+    assert (await world.approvals.page(ANN)).actions == []
+    assert [one.id for one in (await world.approvals.page(ANN, status="expired")).actions] == [action_id]
 
 
 async def test_a_rejection_is_final(world: World) -> None:
@@ -165,7 +165,7 @@ async def test_a_rejection_is_final(world: World) -> None:
 
 async def test_what_does_not_exist_is_unknown(world: World) -> None:
     for attempt in (
-        world.approvals.show("nothing"),
+        world.approvals.show(ANN, "nothing"),
         world.approvals.approve(ANN, "nothing"),
         world.approvals.reject(ANN, "nothing", "no"),
     ):
@@ -190,7 +190,7 @@ async def test_a_rule_made_from_an_approval_is_for_the_same_people_and_any_words
         "intent": "send",
     }
     assert (rule.created_from, rule.max_uses) == (action_id, None)
-    assert await world.approvals.rules() == [rule]
+    assert await world.approvals.rules(ANN) == [rule]
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ async def test_a_rule_that_must_not_be_made_stops_the_approval_it_came_with(worl
         await world.approvals.approve(ANN, action_id, create_rule=parse_rule_request({"constraints": {}}))
 
     assert code(caught) == "too_wide"
-    assert (await world.approvals.show(action_id)).action.status is ActionStatus.PENDING
+    assert (await world.approvals.show(ANN, action_id)).action.status is ActionStatus.PENDING
 
 
 CHANNELS = {

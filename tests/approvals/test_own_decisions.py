@@ -12,7 +12,7 @@ from tests.approvals.test_approvals import CHANNELS
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
 
-from postroom.approvals.approvals import Approvals, Decisions
+from postroom.approvals.approvals import Approvals
 from postroom.approvals.model import Action, Parking
 from postroom.approvals.rules import ApprovalPolicy, RuleRequest, expiration, parse_rule_request
 from postroom.approvals.store.approvals import StoredApprovals
@@ -26,10 +26,12 @@ ANN, BEN = Principal(Role.USER, "ann"), Principal(Role.USER, "ben")
 
 
 @pytest.fixture
-async def decisions(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Decisions]:
+async def decisions(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Approvals]:
     async with opened_file(tmp_path) as database:
         record = StoredApprovals(database, MINT.mint, expiration)
-        approvals = Approvals(
+        parking = Parking(risk=Risk.MEDIUM, expires_at_us=clock.now_us() + HOUR_US, most_pending=10)
+        await record.park(new_delivery(), parking, lambda _: [])
+        yield Approvals(
             record=record,
             policy=ApprovalPolicy(),
             channels=CHANNELS,
@@ -37,19 +39,17 @@ async def decisions(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Decisions
             clock=clock,
             mint=MINT.mint,
             released=lambda: None,
+            may_decide=approver(["ann"]),
         )
-        parking = Parking(risk=Risk.MEDIUM, expires_at_us=clock.now_us() + HOUR_US, most_pending=10)
-        await record.park(new_delivery(), parking, lambda _: [])
-        yield Decisions(approvals=approvals, may_decide=approver(["ann"]))
 
 
-async def waiting(decisions: Decisions) -> list[Action]:
+async def waiting(decisions: Approvals) -> list[Action]:
     found = await decisions.page(OPERATOR, status="pending", cursor=None, limit=20)
     return list(found.actions)
 
 
 @pytest.mark.parametrize("who", [BEN, Principal(Role.BUTLER, "messenger"), Principal(Role.PROGRAM, "ci")], ids=str)
-async def test_who_may_not_decide_sees_and_changes_nothing(decisions: Decisions, who: Principal) -> None:
+async def test_who_may_not_decide_sees_and_changes_nothing(decisions: Approvals, who: Principal) -> None:
     [action] = await waiting(decisions)
     name = action.id
     approval: dict[str, Any] = {
@@ -75,7 +75,7 @@ async def test_who_may_not_decide_sees_and_changes_nothing(decisions: Decisions,
     assert await decisions.rules(OPERATOR) == []
 
 
-async def test_a_rejection_needs_a_reason_and_a_second_decision_is_too_late(decisions: Decisions) -> None:
+async def test_a_rejection_needs_a_reason_and_a_second_decision_is_too_late(decisions: Approvals) -> None:
     [action] = await waiting(decisions)
     with pytest.raises(ValidationError) as unsaid:
         await decisions.reject(ANN, action.id, " ", via="console")
@@ -88,7 +88,7 @@ async def test_a_rejection_needs_a_reason_and_a_second_decision_is_too_late(deci
     assert late.value.fields[0].code == "already_decided"
 
 
-async def test_rules_are_made_and_revoked(decisions: Decisions) -> None:
+async def test_rules_are_made_and_revoked(decisions: Approvals) -> None:
     asked = {"constraints": {"recipient": {"type": "exact", "value": "1"}}, "description": "x", "max_uses": 2}
 
     await decisions.create_rule(ANN, parse_rule_request(asked))
@@ -100,7 +100,7 @@ async def test_rules_are_made_and_revoked(decisions: Decisions) -> None:
     assert [one.revoked_by for one in await decisions.rules(OPERATOR)] == [str(ANN)]
 
 
-async def test_the_decision_bears_the_name_of_the_person_who_is_signed_in(decisions: Decisions) -> None:
+async def test_the_decision_bears_the_name_of_the_person_who_is_signed_in(decisions: Approvals) -> None:
     [action] = await waiting(decisions)
 
     _, rule = await decisions.approve(
@@ -113,7 +113,7 @@ async def test_the_decision_bears_the_name_of_the_person_who_is_signed_in(decisi
 
 
 @pytest.mark.parametrize("text", ["", "a\x00b", "\ud800", "x" * 65], ids=["empty", "NUL", "surrogate", "long"])
-async def test_an_id_that_no_store_could_look_for_is_refused_by_its_field(decisions: Decisions, text: str) -> None:
+async def test_an_id_that_no_store_could_look_for_is_refused_by_its_field(decisions: Approvals, text: str) -> None:
     with pytest.raises(ValidationError) as caught:
         await decisions.show(OPERATOR, text)
 

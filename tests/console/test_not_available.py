@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from postroom.approvals.approvals import Decisions, ListedActions
+from postroom.approvals.approvals import Approvals
 from postroom.approvals.page import ApprovalPages, RulePages, approvals_section
+from postroom.approvals.rules import ApprovalPolicy, expiration
+from postroom.approvals.store.approvals import StoredApprovals
 from postroom.console.visit import Visit
 from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Slice, Tally, Took
 from postroom.delivery.rules.breaker import Circuit, CircuitState
@@ -23,6 +25,7 @@ from postroom.overview.today import Day, TodayPage, today_section
 from postroom.questions.model import SubjectKind
 from postroom.questions.page import QuestionCard
 from postroom.testing.case import HeldFiles
+from tests.clock import FakeClock
 from tests.console.visiting import opened
 
 SOURCES = ("tallies", "trouble", "circuits", "depth", "latest", "approvals", "unread", "questions", "series")
@@ -160,24 +163,36 @@ async def test_health_names_the_processes_that_send_where_it_knows() -> None:
 # -- A source that does not answer is said to be away, and never taken for nothing --
 
 
-class AwayDecisions(Decisions):
-    async def page(self, who: Principal, *, status: str, cursor: str | None, limit: int) -> ListedActions:
+class AwayRecord(StoredApprovals):
+    async def expire(self, now_us: int) -> int:
         raise TargetUnavailable("the store cannot be reached")
 
 
-AWAY = AwayDecisions(approvals=None, may_decide=person)  # type: ignore[arg-type]  # it is away
+def away() -> Approvals:
+    return Approvals(
+        record=AwayRecord(None, str, expiration),  # type: ignore[arg-type]  # it is away
+        policy=ApprovalPolicy(),
+        channels={},
+        known_channels={},
+        clock=FakeClock(),
+        mint=str,
+        released=lambda: None,
+        may_decide=person,
+    )
 
 
 async def test_approvals_that_are_away_are_not_nothing() -> None:
-    pages = ApprovalPages(decisions=AWAY, is_on=True, letters=(), files=HeldFiles())
-    shown = await opened(approvals_section(pages, RulePages(standing=AWAY, is_on=True, channels=["email"]), person))
+    pages = ApprovalPages(approvals=away(), is_on=True, letters=(), files=HeldFiles())
+    rules = RulePages(approvals=away(), is_on=True, channels=["email"])
+    shown = await opened(approvals_section(pages, rules, person))
 
     assert "This source is not available just now." in shown
     assert "Nothing waits for you" not in shown
 
 
 async def test_approvals_that_are_off_say_so() -> None:
-    pages = ApprovalPages(decisions=AWAY, is_on=False, letters=(), files=HeldFiles())
-    shown = await opened(approvals_section(pages, RulePages(standing=AWAY, is_on=False, channels=["email"]), person))
+    pages = ApprovalPages(approvals=away(), is_on=False, letters=(), files=HeldFiles())
+    rules = RulePages(approvals=away(), is_on=False, channels=["email"])
+    shown = await opened(approvals_section(pages, rules, person))
 
     assert "Approvals are off" in shown

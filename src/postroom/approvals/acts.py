@@ -42,9 +42,9 @@ from postroom.kernel.values.errors import PostroomError, Refused, error_answer, 
 from postroom.kernel.values.ids import to_text
 
 if TYPE_CHECKING:
-    from postroom.approvals.approvals import Decisions
+    from postroom.approvals.approvals import Approvals
 
-    Desk = Call[Decisions]
+    Desk = Call[Approvals]
 
 _TAG: Final = "approvals"
 _TOOLS: Final = "tools"  # where a decision was taken, as the card says it

@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from postroom.approvals import rules
 from postroom.approvals import rules as ruling
 from postroom.approvals.model import (
     CONSOLE,
@@ -156,10 +155,20 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListedActions:
+    actions: Sequence[Action]
+    next_cursor: str | None
+
+
+def _every_person(_: Principal) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Approvals:
     """
-    Every method that changes something takes the principal and refuses all but people,
-    whatever door the call came through.
+    Every method takes the principal: who may not decide sees nothing, and whatever door a call came through, only a
+    person changes something. Each is in a trace as if the messenger's tool had been called.
     """
 
     record: StoredApprovals
@@ -171,173 +180,120 @@ class Approvals:
     released: Callable[[], None]  # wakes whoever sends
     decided: Callable[[], None] = _nothing  # wakes whoever closes the cards
     files: FileContents | None = None
-
-    async def page(
-        self, status: ActionStatus | None = None, *, before: str | None = None, limit: int = 50
-    ) -> Sequence[Action]:
-        await self.record.expire(self.clock.now_us())
-        return await self.record.page(status, before, limit)
-
-    async def show(self, action_id: str) -> ShownAction:
-        await self.record.expire(self.clock.now_us())
-        if (action := await self.record.action(DeliveryId(action_id))) is None:
-            raise _unknown()
-        events = await self.record.events(action.id)
-        return ShownAction(action=action, events=events, previews=await previews(action.content, self.files))
-
-    async def approve(
-        self,
-        caller: Principal,
-        action_id: str,
-        *,
-        seen_hash: str | None = None,
-        edits: object = None,
-        create_rule: RuleRequest | None = None,
-        via: str = CONSOLE,
-    ) -> tuple[Action, StandingRule | None]:
-        """The delivery is released exactly once, however many people agree at the same time."""
-        actor, now_us = _person(caller), self.clock.now_us()
-        rule_id = self.mint(now_us)
-
-        def judge(action: Action) -> Ruling:
-            if refused := ruling.closed(action, now_us):
-                return refused
-            wanted = edited(action, edits, self.channels, self.known_channels)
-            rule = self._rule(create_rule, action, wanted, rule_id, actor, now_us) if create_rule else None
-            return ruling.approval(
-                action,
-                actor=actor,
-                now_us=now_us,
-                seen_hash=seen_hash,
-                content=wanted.content,
-                edited=wanted.fields,
-                rule=rule,
-                via=via,
-            )
-
-        tried = DecisionTried(actor=actor, via=via, value=APPROVE, at_us=now_us)
-        done, written = await self._decide(action_id, judge, tried)
-        self.released()
-        return done, written.decision.rule if written.decision else None
-
-    async def reject(self, caller: Principal, action_id: str, reason: str, *, via: str = CONSOLE) -> Action:
-        actor, now_us = _person(caller), self.clock.now_us()
-        done, _ = await self._decide(
-            action_id,
-            lambda action: ruling.rejection(action, actor=actor, now_us=now_us, reason=reason, via=via),
-            DecisionTried(actor=actor, via=via, value=DENY, at_us=now_us),
-        )
-        return done
-
-    async def rules(self) -> Sequence[StandingRule]:
-        return await self.record.rules()
-
-    async def create_rule(self, caller: Principal, request: RuleRequest) -> StandingRule:
-        actor, now_us = _person(caller), self.clock.now_us()
-        rule = request.to_rule(rule_id=self.mint(now_us), actor=actor, now_us=now_us)
-        rules.check_rule(rule, self.policy.risk, now_us)
-        await self.record.add_rule(rule)
-        return rule
-
-    async def revoke_rule(self, caller: Principal, rule_id: str) -> StandingRule:
-        rule = await self.record.revoke_rule(rule_id, _person(caller), self.clock.now_us())
-        if rule is None:
-            raise _refusal(FieldError("rule_id", "is not a rule", "unknown_rule"))
-        return rule
-
-    def _rule(
-        self, request: RuleRequest, action: Action, wanted: Edited, rule_id: str, actor: str, now_us: int
-    ) -> StandingRule:
-        suggestion = rules.suggested(wanted.content, action.origin_butler)
-        rule = request.to_rule(
-            rule_id=rule_id, actor=actor, now_us=now_us, suggestion=suggestion, created_from=action.id
-        )
-        dangerous = action.risk.is_high or rules.widest_risk(rule, self.policy.risk).is_high
-        if dangerous and not rule.bounded:
-            rule = request.once(rule)
-        rules.check_rule(rule, self.policy.risk, now_us)
-        return rule
-
-    async def _decide(
-        self, action_id: str, judge: Callable[[Action], Ruling], tried: DecisionTried
-    ) -> tuple[Action, Ruling]:
-        found = await self.record.decide(DeliveryId(action_id), judge, tried)
-        if found is None:
-            raise _unknown()
-        if (refusal := found[1].refusal) is not None:
-            raise _refusal(refusal)
-        self.decided()
-        return found
-
-
-# ---- what the doors call ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedActions:
-    actions: Sequence[Action]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decisions:
-    """Under the rule of who may decide, and in a trace as if the messenger's tool had been called."""
-
-    approvals: Approvals
-    may_decide: Callable[[Principal], bool]
+    may_decide: Callable[[Principal], bool] = _every_person
     is_on: bool = True
 
     @property
     def now_us(self) -> int:
-        return self.approvals.clock.now_us()
+        return self.clock.now_us()
 
-    async def page(self, who: Principal, *, status: str, cursor: str | None, limit: int) -> ListedActions:
+    async def page(
+        self, who: Principal, *, status: str = "pending", cursor: str | None = None, limit: int = 50
+    ) -> ListedActions:
         with self._acting(who, "list_pending_actions"):
             wanted = None if status == "all" else ActionStatus(status)
             before = None if cursor is None else _id("cursor", cursor)
-            found = await self.approvals.page(wanted, before=before, limit=limit)
+            await self.record.expire(self.now_us)
+            found = await self.record.page(wanted, before, limit)
             return ListedActions(actions=found, next_cursor=found[-1].id if len(found) == limit else None)
 
     async def show(self, who: Principal, action_id: str) -> ShownAction:
         with self._acting(who, "show_pending_action"):
-            return await self.approvals.show(_id("action_id", action_id))
+            wanted = DeliveryId(_id("action_id", action_id))
+            await self.record.expire(self.now_us)
+            if (action := await self.record.action(wanted)) is None:
+                raise _unknown()
+            events = await self.record.events(action.id)
+            return ShownAction(action=action, events=events, previews=await previews(action.content, self.files))
 
     async def approve(
         self,
         who: Principal,
         action_id: str,
         *,
-        content_hash: str | None,
-        edits: Mapping[str, Any] | None,
-        create_rule: RuleRequest | None,
-        via: str,
+        content_hash: str | None = None,
+        edits: object = None,
+        create_rule: RuleRequest | None = None,
+        via: str = CONSOLE,
     ) -> tuple[Action, StandingRule | None]:
+        """The delivery is released exactly once, however many people agree at the same time."""
         with self._acting(who, "approve_action"):
-            return await self.approvals.approve(
-                who,
-                _id("action_id", action_id),
-                seen_hash=content_hash,
-                edits=edits,
-                create_rule=create_rule,
-                via=via,
-            )
+            actor, now_us = _person(who), self.now_us
+            rule_id = self.mint(now_us)
 
-    async def reject(self, who: Principal, action_id: str, reason: str, *, via: str) -> Action:
+            def judge(action: Action) -> Ruling:
+                if refused := ruling.closed(action, now_us):
+                    return refused
+                wanted = edited(action, edits, self.channels, self.known_channels)
+                rule = self._rule(create_rule, action, wanted, rule_id, actor, now_us) if create_rule else None
+                return ruling.approval(
+                    action,
+                    actor=actor,
+                    now_us=now_us,
+                    seen_hash=content_hash,
+                    content=wanted.content,
+                    edited=wanted.fields,
+                    rule=rule,
+                    via=via,
+                )
+
+            tried = DecisionTried(actor=actor, via=via, value=APPROVE, at_us=now_us)
+            done, written = await self._decide(action_id, judge, tried)
+            self.released()
+            return done, written.decision.rule if written.decision else None
+
+    async def reject(self, who: Principal, action_id: str, reason: str, *, via: str = CONSOLE) -> Action:
         with self._acting(who, "reject_action"):
-            said = read_reason(reason)
-            return await self.approvals.reject(who, _id("action_id", action_id), said, via=via)
+            said, actor, now_us = read_reason(reason), _person(who), self.now_us
+            done, _ = await self._decide(
+                action_id,
+                lambda action: ruling.rejection(action, actor=actor, now_us=now_us, reason=said, via=via),
+                DecisionTried(actor=actor, via=via, value=DENY, at_us=now_us),
+            )
+            return done
 
     async def rules(self, who: Principal) -> Sequence[StandingRule]:
         with self._acting(who, "list_approval_rules"):
-            return await self.approvals.rules()
+            return await self.record.rules()
 
-    async def create_rule(self, who: Principal, asked: RuleRequest) -> StandingRule:
+    async def create_rule(self, who: Principal, request: RuleRequest) -> StandingRule:
         with self._acting(who, "create_approval_rule"):
-            return await self.approvals.create_rule(who, asked)
+            actor, now_us = _person(who), self.now_us
+            rule = request.to_rule(rule_id=self.mint(now_us), actor=actor, now_us=now_us)
+            ruling.check_rule(rule, self.policy.risk, now_us)
+            await self.record.add_rule(rule)
+            return rule
 
     async def revoke_rule(self, who: Principal, rule_id: str) -> StandingRule:
         with self._acting(who, "revoke_approval_rule"):
-            return await self.approvals.revoke_rule(who, _id("rule_id", rule_id))
+            rule = await self.record.revoke_rule(_id("rule_id", rule_id), _person(who), self.now_us)
+            if rule is None:
+                raise _refusal(FieldError("rule_id", "is not a rule", "unknown_rule"))
+            return rule
+
+    def _rule(
+        self, request: RuleRequest, action: Action, wanted: Edited, rule_id: str, actor: str, now_us: int
+    ) -> StandingRule:
+        suggestion = ruling.suggested(wanted.content, action.origin_butler)
+        rule = request.to_rule(
+            rule_id=rule_id, actor=actor, now_us=now_us, suggestion=suggestion, created_from=action.id
+        )
+        dangerous = action.risk.is_high or ruling.widest_risk(rule, self.policy.risk).is_high
+        if dangerous and not rule.bounded:
+            rule = request.once(rule)
+        ruling.check_rule(rule, self.policy.risk, now_us)
+        return rule
+
+    async def _decide(
+        self, action_id: str, judge: Callable[[Action], Ruling], tried: DecisionTried
+    ) -> tuple[Action, Ruling]:
+        found = await self.record.decide(DeliveryId(_id("action_id", action_id)), judge, tried)
+        if found is None:
+            raise _unknown()
+        if (refusal := found[1].refusal) is not None:
+            raise _refusal(refusal)
+        self.decided()
+        return found
 
     @contextmanager
     def _acting(self, who: Principal, tool: str) -> Iterator[None]:

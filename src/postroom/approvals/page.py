@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from postroom.approvals.approvals import Decisions, ListedActions
+from postroom.approvals.approvals import Approvals, ListedActions
 from postroom.approvals.card import shown_files
 from postroom.approvals.model import CONSOLE, Action, ActionStatus, ConstraintKind, ShownAction, StandingRule
 from postroom.approvals.rules import RuleRequest, parse_rule_request
@@ -45,7 +45,7 @@ _MOST_COMPARISONS: Final = 500_000
 class ApprovalPages:
     """`is_on` False: this household sends without asking. `letters` are the channels whose messages have a subject."""
 
-    decisions: Decisions
+    approvals: Approvals
     is_on: bool
     letters: Collection[str]
     files: FileContents
@@ -70,7 +70,7 @@ class ApprovalPages:
         """What waits, for a page about other things as well. Raises one of our errors."""
         if not self.is_on:
             return ()
-        listed = await self.decisions.page(visit.principal, status=str(ActionStatus.PENDING), cursor=None, limit=most)
+        listed = await self.approvals.page(visit.principal, status=str(ActionStatus.PENDING), cursor=None, limit=most)
         return listed.actions
 
     async def one(self, visit: Visit) -> Response:
@@ -108,7 +108,7 @@ class ApprovalPages:
         action_id = visit.path["id"]
         edits = {name: _text(visit, f"edit_{name}") for name in _EDITABLE if visit.form.all(f"edit_{name}")}
         try:
-            _, rule = await self.decisions.approve(
+            _, rule = await self.approvals.approve(
                 visit.principal,
                 action_id,
                 content_hash=visit.form.get("content_hash")[:64],
@@ -128,7 +128,7 @@ class ApprovalPages:
         if not reason:
             return visit.go(f"/approvals/{action_id}", "Say why: the sender sees the reason.", "bad")
         try:
-            await self.decisions.reject(visit.principal, action_id, reason, via=CONSOLE)
+            await self.approvals.reject(visit.principal, action_id, reason, via=CONSOLE)
         except PostroomError as error:
             return visit.go(_back(visit, f"/approvals/{action_id}"), _refusal(error), "bad")
         return visit.go(_back(visit, "/approvals"), "Rejected. It will not be sent, and its sender sees why.")
@@ -156,7 +156,7 @@ class ApprovalPages:
     async def _listed(self, who: Principal, status: str, cursor: str | None) -> ListedActions | None:
         """None when there is no answer, or only a refusal."""
         try:
-            return await self.decisions.page(who, status=status, cursor=cursor, limit=_PAGE_SIZE)
+            return await self.approvals.page(who, status=status, cursor=cursor, limit=_PAGE_SIZE)
         except PostroomError:
             return None
 
@@ -164,7 +164,7 @@ class ApprovalPages:
         """The action, or where to go when it cannot be shown."""
         self._must_be_on()
         try:
-            return await self.decisions.show(visit.principal, visit.path["id"][:64])
+            return await self.approvals.show(visit.principal, visit.path["id"][:64])
         except PostroomError as error:
             if _code(error) == "unknown_action":
                 raise HTTPException(404) from None
@@ -251,7 +251,7 @@ def newest_first(questions: Sequence[QuestionCard], actions: Sequence[Action]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulePages:
-    standing: Decisions
+    approvals: Approvals
     is_on: bool
     channels: Sequence[str]
 
@@ -264,7 +264,7 @@ class RulePages:
             asked = rule_request(visit.form, visit.now_us)
             if not asked.constraints:
                 return await self._page(visit, dict(visit.form.fields), "Say at least who writes, to whom, or on what.")
-            await self.standing.create_rule(visit.principal, asked)
+            await self.approvals.create_rule(visit.principal, asked)
         except PostroomError as error:
             return await self._page(visit, dict(visit.form.fields), _refusal(error))
         return visit.go("/approvals/rules", "The rule stands from now on.")
@@ -272,7 +272,7 @@ class RulePages:
     async def revoke(self, visit: Visit) -> Response:
         self._must_be_on()
         try:
-            await self.standing.revoke_rule(visit.principal, visit.path["id"][:64])
+            await self.approvals.revoke_rule(visit.principal, visit.path["id"][:64])
         except PostroomError as error:
             return visit.go("/approvals/rules", _refusal(error), "bad")
         return visit.go("/approvals/rules", "Revoked. What it let pass before stays sent.")
@@ -308,7 +308,7 @@ class RulePages:
 
     async def _listed(self, who: Principal) -> Sequence[StandingRule] | None:
         try:
-            return await self.standing.rules(who)
+            return await self.approvals.rules(who)
         except PostroomError:
             return None
 

@@ -187,8 +187,8 @@ def approvals_desk(
     is_on, known = settings.approvals_on, known_channels(settings)
     made = decisions(settings, store, clock, approvals)
     letters = frozenset(name for name, can in known.items() if can.style == "letter")
-    pages = ApprovalPages(decisions=made, is_on=is_on, letters=letters, files=store.files)
-    rules = RulePages(standing=made, is_on=is_on, channels=sorted(known))
+    pages = ApprovalPages(approvals=made, is_on=is_on, letters=letters, files=store.files)
+    rules = RulePages(approvals=made, is_on=is_on, channels=sorted(known))
     return ApprovalsDesk(pages=pages, section=approvals_section(pages, rules, made.may_decide))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastapi import APIRouter
 
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL, PermissionParts, add_permission_tool
-from postroom.approvals.approvals import ApprovalGate, Approvals, Decisions
+from postroom.approvals.approvals import ApprovalGate, Approvals
 from postroom.approvals.card import Deciders, Watch, outside_console
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.turn import NoticeBook
@@ -404,7 +404,7 @@ async def approving(
         )
 
 
-def decisions(settings: Settings, store: Store, clock: Clock, approvals: Approvals | None = None) -> Decisions:
+def decisions(settings: Settings, store: Store, clock: Clock, approvals: Approvals | None = None) -> Approvals:
     """Those of the messenger in this process; where it runs elsewhere, the same over the database that they share."""
     approvals = approvals or Approvals(
         record=store.approvals,
@@ -417,4 +417,4 @@ def decisions(settings: Settings, store: Store, clock: Clock, approvals: Approva
         files=store.files,
     )
     may_decide = approver(Approvers(settings.approvals.approvers, store.household))
-    return Decisions(approvals=approvals, may_decide=may_decide, is_on=settings.approvals_on)
+    return replace(approvals, may_decide=may_decide, is_on=settings.approvals_on)

@@ -11,7 +11,7 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from postroom.approvals.acts import ACTS as APPROVAL_ACTS
-from postroom.approvals.approvals import Approvals, Decisions
+from postroom.approvals.approvals import Approvals
 from postroom.butlers.messenger import acts
 from postroom.butlers.messenger.desk import ORIGIN, CorrectionDesk, MessengerDesk
 from postroom.butlers.wire import Route, parse_route, parse_within, route_response
@@ -140,7 +140,7 @@ def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None
     may_decide = approver(parts.approvers)
     policy.allow({"route.execute": butler("switchboard"), **dict.fromkeys(_REPAIRING, may_decide)})
     if parts.approvals is not None:
-        add_tools(server, APPROVAL_ACTS, Decisions(approvals=parts.approvals, may_decide=may_decide))
+        add_tools(server, APPROVAL_ACTS, replace(parts.approvals, may_decide=may_decide))
         policy.allow(dict.fromkeys(APPROVAL_TOOL_NAMES, may_decide))
     else:
         told = "approvals are switched off in this household (approvals.enabled), so there is no {name}"
