@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
@@ -89,44 +88,40 @@ def _about_one(state: AttentionState, event: _AboutOne) -> AttentionState:
     standing = state.notices.get(event.notice)
     if standing is None:
         return state
-    return altered(state, notices={**state.notices, event.notice: altered(standing, **_changes(standing, event))})
+    return altered(state, notices={**state.notices, event.notice: _after(standing, event)})
 
 
-def _changes(standing: Standing, event: _AboutOne) -> Mapping[str, Any]:
+def _after(standing: Standing, event: _AboutOne) -> Standing:
     match event:
         case fact.Acked() if may(standing.state, NoticeMove.ACKNOWLEDGE):
-            return {**_move(standing, NoticeMove.ACKNOWLEDGE), "acked_us": event.at_us}
+            return altered(_move(standing, NoticeMove.ACKNOWLEDGE), acked_us=event.at_us)
         case fact.Snoozed() if may(standing.state, NoticeMove.SNOOZE):
             return _snoozed(standing, event)
         case fact.ApprovalAsked() if standing.state in UNSENT:
-            return {"parked": True}
+            return altered(standing, parked=True)
         case fact.ApprovalGiven() if standing.parked and standing.state in UNSENT:
-            return {"parked": False} if event.approved else _move(standing, NoticeMove.REFUSE)
+            return altered(standing, parked=False) if event.approved else _move(standing, NoticeMove.REFUSE)
         case _:
-            return {}
+            return standing
 
 
-def _move(standing: Standing, move: NoticeMove) -> dict[str, Any]:
-    return {"state": moved(standing.state, move), "until_us": None, "reasons": ()}
+def _move(standing: Standing, move: NoticeMove) -> Standing:
+    return altered(standing, state=moved(standing.state, move), until_us=None, reasons=())
 
 
 def _left(standing: Standing) -> bool:
     return standing.state in (NoticeState.SENT, NoticeState.DIGESTED, NoticeState.WAITING)
 
 
-def _snoozed(standing: Standing, event: fact.Snoozed) -> dict[str, Any]:
+def _snoozed(standing: Standing, event: fact.Snoozed) -> Standing:
     """What had left starts over, with the steps it has taken behind it."""
-    over = {"round": standing.round + 1, "repeats": 0, "tried": (), "digest": None}
-    over |= dict.fromkeys(("first_us", "last_us", "step_us", "step_send", "repeat_send"))
-    return {
-        **_move(standing, NoticeMove.SNOOZE),
-        **(over if _left(standing) else {}),
-        "snoozed": True,
-        "snoozed_until_us": event.until_us,
-        "until_us": event.until_us,
-        "reasons": (HoldReason(Because.SNOOZE, event.until_us),),
-        "over_us": None,
-    }
+    after = _move(standing, NoticeMove.SNOOZE)
+    if _left(standing):
+        forgotten = dict.fromkeys(("digest", "first_us", "last_us", "step_us", "step_send", "repeat_send"))
+        after = altered(after, round=standing.round + 1, repeats=0, tried=(), **forgotten)
+    until_us = event.until_us
+    reasons = (HoldReason(Because.SNOOZE, until_us),)
+    return altered(after, snoozed=True, snoozed_until_us=until_us, until_us=until_us, reasons=reasons, over_us=None)
 
 
 def _withdrawn(state: AttentionState, event: fact.Withdrawn) -> AttentionState:
@@ -142,7 +137,7 @@ def _withdrawn(state: AttentionState, event: fact.Withdrawn) -> AttentionState:
 
 def _taken_back(standing: Standing) -> Standing:
     if may(standing.state, NoticeMove.WITHDRAW):
-        return altered(standing, **_move(standing, NoticeMove.WITHDRAW))
+        return _move(standing, NoticeMove.WITHDRAW)
     leaving = standing.state in ON_ITS_WAY or _left(standing)
     return altered(standing, recall=True) if leaving else standing
 
@@ -195,7 +190,7 @@ def _fold_decision(state: AttentionState, decision: Decision) -> AttentionState:
     standing = state.notices.get(decision.notice)
     if standing is None or decision.seq <= standing.seq:
         return state
-    after = altered(standing, seq=decision.seq, **_moved(standing, decision), **_details(standing, decision))
+    after = _decided(altered(standing, seq=decision.seq), decision)
     notices = {**state.notices, decision.notice: after}
     if decision.kind is _K.MUTE:
         silences = counted(state.silences, standing.notice, decision.at_us)
@@ -207,34 +202,29 @@ def _fold_decision(state: AttentionState, decision: Decision) -> AttentionState:
     return altered(state, notices=notices, sends=_sends(state, standing, decision), digests=digests, slots_used=used)
 
 
-def _moved(standing: Standing, decision: Decision) -> dict[str, Any]:
-    move = _MOVES.get(decision.kind)
-    if move is None:
-        return {}
-    return {"state": moved(standing.state, move), "until_us": decision.until_us, "reasons": decision.reasons}
-
-
-def _details(standing: Standing, decision: Decision) -> dict[str, Any]:
+def _decided(standing: Standing, decision: Decision) -> Standing:
+    if (move := _MOVES.get(decision.kind)) is not None:
+        state, until_us, reasons = moved(standing.state, move), decision.until_us, decision.reasons
+        standing = altered(standing, state=state, until_us=until_us, reasons=reasons)
+    urgency, send = decision.urgency, decision.send
     match decision.kind:
         case _K.HOLD | _K.JOIN_DIGEST:
             over = any(one.reason is Because.BUDGET for one in decision.reasons)
-            return {"urgency": decision.urgency, "over_us": (standing.over_us or decision.at_us) if over else None}
+            return altered(standing, urgency=urgency, over_us=(standing.over_us or decision.at_us) if over else None)
         case _K.RELEASE | _K.DELEGATE:
-            tried = (*standing.tried, decision.channel)
-            return {"urgency": decision.urgency, "send": decision.send, "step_send": decision.send, "tried": tried}
+            return altered(
+                standing, urgency=urgency, send=send, step_send=send, tried=(*standing.tried, decision.channel)
+            )
         case _K.CLOSE_DIGEST:
-            tried = (*standing.tried, decision.channel)
-            sent = decision.send
-            return {"urgency": decision.urgency, "send": sent, "digest": sent, "tried": tried}
+            return altered(standing, urgency=urgency, send=send, digest=send, tried=(*standing.tried, decision.channel))
         case _K.MERGE:
-            return {"into": decision.into}
+            return altered(standing, into=decision.into)
         case _K.REPEAT:
-            return {"repeats": standing.repeats + 1, "repeat_send": decision.send}
+            return altered(standing, repeats=standing.repeats + 1, repeat_send=send)
         case _K.ESCALATE:
-            step = {"step_send": decision.send} if decision.send else {}
-            return {"steps": (*standing.steps, decision.step), **step}
+            return altered(standing, steps=(*standing.steps, decision.step), step_send=send or standing.step_send)
         case _:
-            return {}
+            return standing
 
 
 def _sends(state: AttentionState, standing: Standing, decision: Decision) -> dict[str, NoticeSend]:
@@ -272,27 +262,25 @@ def _fold_receipt(state: AttentionState, event: ReceiptIn) -> AttentionState:
 
 
 def _received(standing: Standing, send: NoticeSend) -> Standing:
-    changes: dict[str, Any] = {}
-    if send.outcome in (SendOutcome.OK, SendOutcome.UNCERTAIN):
-        changes |= _arrived(standing, send)
-    if send.key in (standing.step_send, standing.repeat_send) and standing.first_us is not None:
-        changes["last_us"] = send.receipt_us
-        changes |= {"step_us": send.receipt_us} if send.key == standing.step_send else {}
-    return altered(standing, **changes)
+    at_us, had_arrived = send.receipt_us, standing.first_us is not None
+    after = _arrived(standing, send) if send.outcome in (SendOutcome.OK, SendOutcome.UNCERTAIN) else standing
+    if had_arrived and send.key == standing.step_send:
+        return altered(after, last_us=at_us, step_us=at_us)
+    return altered(after, last_us=at_us) if had_arrived and send.key == standing.repeat_send else after
 
 
-def _arrived(standing: Standing, send: NoticeSend) -> dict[str, Any]:
+def _arrived(standing: Standing, send: NoticeSend) -> Standing:
     """A send that was replaced may arrive all the same; then the notice has arrived."""
-    changes: dict[str, Any] = {"uncertain": standing.uncertain or send.outcome is SendOutcome.UNCERTAIN}
+    after = altered(standing, uncertain=standing.uncertain or send.outcome is SendOutcome.UNCERTAIN)
     if send.kind is not SendKind.CORRECTION:
-        changes["reached"] = tuple(dict.fromkeys((*standing.reached, (send.person, send.channel))))
+        after = altered(after, reached=tuple(dict.fromkeys((*standing.reached, (send.person, send.channel)))))
     expected = {SendKind.NOTICE: NoticeState.RELEASED, SendKind.DIGEST: NoticeState.DIGESTING}
-    if standing.state is expected.get(send.kind):
-        asks = standing.asks and send.kind is SendKind.NOTICE
-        move = NoticeMove.ARRIVE_ASKING if asks else NoticeMove.ARRIVE
-        at = send.receipt_us
-        changes |= {"state": moved(standing.state, move), "first_us": at, "last_us": at, "step_us": at}
-    return changes
+    if standing.state is not expected.get(send.kind):
+        return after
+    asks = standing.asks and send.kind is SendKind.NOTICE
+    state = moved(standing.state, NoticeMove.ARRIVE_ASKING if asks else NoticeMove.ARRIVE)
+    at_us = send.receipt_us
+    return altered(after, state=state, first_us=at_us, last_us=at_us, step_us=at_us)
 
 
 def _fold_return(state: AttentionState, event: Returned) -> AttentionState:
