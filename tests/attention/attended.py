@@ -12,7 +12,7 @@ from tests.people.known_people import owner
 
 from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.attention.attention import Attention
-from postroom.attention.considering import Considering, Doorstep
+from postroom.attention.considering import Considering
 from postroom.attention.keeper import Amends, Carrier, Keeper
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.store import StoredNotices
@@ -111,7 +111,7 @@ class Attended:
         self.corrections = Corrections(plane=bare, record=record)
         self.amends = Amending(Amends(corrections=self.corrections))
         carrier = Carrier(book=book, way_out=self.way_out, amends=self.amends)
-        considering = Considering(book=book, doorstep=Doorstep(acceptance=acceptance), carrier=carrier)
+        considering = Considering(book=book, acceptance=acceptance, carrier=carrier)
         self.attention = Attention(book=book, considering=considering)
         self.keeper = Keeper(book=book, carrier=carrier, channels_down=ChannelsDown(bare))
         self.plane = replace(bare, attention=self.attention)

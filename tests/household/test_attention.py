@@ -118,7 +118,7 @@ async def test_without_a_policy_a_message_costs_no_statement_more(home: Path, mo
 
         attention_of(alive).considering = Considering(
             book=considering.book,
-            doorstep=Counting(),
+            acceptance=Counting(),
             carrier=Counting(),  # type: ignore[arg-type]
         )
         answer = await alive.notify(message="Hello")

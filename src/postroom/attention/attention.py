@@ -31,6 +31,7 @@ from postroom.kernel.values.ids import seconds
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 from postroom.message.wishes import AcceptedNotice, Urgency
 
+_MOST_HOPS: Final = 20
 _WEEK_US: Final = seconds(7 * 86_400)
 _PAST: Final = {NoticeMove.ACKNOWLEDGE: "acknowledged", NoticeMove.SNOOZE: "snoozed"}
 
@@ -163,6 +164,17 @@ class Attention(NoticeReading):
         """Those that are not over."""
         state, _ = await self.present(person)
         return tuple(one for one in state.absences if one.end_us > self.book.clock.now_us())
+
+    async def stand_ins(self, first: str | None) -> dict[str, tuple[Absence, ...]]:
+        """When a delegate is away as well, and the delegates of then."""
+        found: dict[str, tuple[Absence, ...]] = {}
+        waiting = [first] if first is not None else []
+        while waiting and len(found) < _MOST_HOPS:
+            one = waiting.pop()
+            if one not in found:
+                found[one] = await self.absences(one)
+                waiting += [away.delegate for away in found[one] if away.delegate is not None]
+        return found
 
     async def set_policy(self, person: str, policy: Policy | None) -> str:
         """Judges every open notice anew in the same transaction; returns the new hash. None: the household's alone."""

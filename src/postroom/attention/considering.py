@@ -13,7 +13,7 @@ from postroom.attention.state import NoticeAccepted, NoticeChanges, NoticeRow, S
 from postroom.attention.turn import NewNotice, NoticeBook, Turn
 from postroom.delivery.accept import Acceptance
 from postroom.kernel.values.errors import FieldError, StoreUnavailable, ValidationError
-from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.ids import altered, seconds
 from postroom.message.outgoing import INBOX_AGENT, AnswerStatus, Outcome, Outgoing
 from postroom.message.wishes import OWN_AGENTS, PRIORITY_URGENCY, AcceptedNotice, AttentionWish, Urgency, derived_id
 
@@ -36,34 +36,6 @@ class Drafted:
     key: str
     fingerprint: str
     known: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doorstep:
-    """`button_key`: of the buttons under what a person has to acknowledge; without one there are none."""
-
-    acceptance: Acceptance
-    button_key: bytes | None = None
-
-    async def drafted(self, outgoing: Outgoing, request_id: str) -> Drafted:
-        """Raises what accepting it would raise for what can never be sent."""
-        placed = await self.acceptance.placed(outgoing)
-        draft = await self.acceptance.drafted(placed, request_id=request_id)
-        identity = draft.identity
-        known = not identity.fresh and await self.acceptance.ledger.find(identity.key) is not None
-        return Drafted(
-            outgoing=self._with_buttons(placed, identity.key),
-            address=draft.new.address,
-            key=identity.key,
-            fingerprint=identity.fingerprint,
-            known=known,
-        )
-
-    def _with_buttons(self, placed: Outgoing, key: str) -> Outgoing:
-        can = self.acceptance.channels[placed.channel].capabilities
-        if self.button_key is None or not has_buttons(placed.wish) or not can.buttons or not can.inbound:
-            return placed
-        return replace(placed, markup=notice_markup(self.button_key, notice_id(key)))
 
 
 # -- A message as a notice to one person --
@@ -124,9 +96,12 @@ def _sameness(outgoing: Outgoing) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Considering:
+    """`button_key`: of the buttons under what a person has to acknowledge; without one there are none."""
+
     book: NoticeBook
-    doorstep: Doorstep
+    acceptance: Acceptance
     carrier: Carrier
+    button_key: bytes | None = None
 
     async def consider(self, outgoing: Outgoing, request_id: str, wait_seconds: float) -> Outcome | None:
         meant = await self._meant(outgoing, request_id)
@@ -151,7 +126,7 @@ class Considering:
 
     async def put_off(self, outgoing: Outgoing, request_id: str, person: str, until_us: int) -> str:
         """The id of a notice that begins with the person's wish to see it later."""
-        drafted = await self.doorstep.drafted(outgoing, request_id)
+        drafted = await self._drafted(outgoing, request_id)
         name = notice_id(drafted.key)
 
         def step(turn: Turn) -> NoticeChanges | None:
@@ -172,11 +147,31 @@ class Considering:
         more = asks_for_more(outgoing.wish)
         if _is_own(outgoing) or (self.book.neutral and not more):
             return None
-        drafted = await self.doorstep.drafted(outgoing, request_id)
+        drafted = await self._drafted(outgoing, request_id)
         person = await self._person(drafted)
         if person is None or drafted.known or not (more or self._concerns(person)):
             return None
         return drafted, person
+
+    async def _drafted(self, outgoing: Outgoing, request_id: str) -> Drafted:
+        """Raises what accepting it would raise for what can never be sent."""
+        placed = await self.acceptance.placed(outgoing)
+        draft = await self.acceptance.drafted(placed, request_id=request_id)
+        identity = draft.identity
+        known = not identity.fresh and await self.acceptance.ledger.find(identity.key) is not None
+        return Drafted(
+            outgoing=self._with_buttons(placed, identity.key),
+            address=draft.new.address,
+            key=identity.key,
+            fingerprint=identity.fingerprint,
+            known=known,
+        )
+
+    def _with_buttons(self, placed: Outgoing, key: str) -> Outgoing:
+        can = self.acceptance.channels[placed.channel].capabilities
+        if self.button_key is None or not has_buttons(placed.wish) or not can.buttons or not can.inbound:
+            return placed
+        return replace(placed, markup=notice_markup(self.button_key, notice_id(key)))
 
     async def _person(self, drafted: Drafted) -> str | None:
         """Whose address it is; a stranger has no policy."""
@@ -196,7 +191,10 @@ class Considering:
             sent.clear()
             if name in turn.state.notices or _is_neutral(turn, drafted):
                 return None
-            changes = self._step(turn, _new_notice(drafted, person, request_id, turn.moment_us))
+            turn.accept(_new_notice(drafted, person, request_id, turn.moment_us))
+            turn.judge()
+            lease_us = turn.now_us + seconds(LEASE_SECONDS)
+            changes = turn.changes(leased=turn.own_send(name), lease_us=lease_us)
             sent.extend(one for one in changes.sends if one.lease_until_us is not None)
             return changes
 
@@ -209,12 +207,6 @@ class Considering:
         if any(one.send for one in turn.decisions if one.notice != name):
             self.book.woken.ring()
         return await self._answer(turn.state.notices[name], sent, request_id, wait_seconds)
-
-    def _step(self, turn: Turn, new: NewNotice) -> NoticeChanges:
-        turn.accept(new)
-        turn.judge()
-        lease_us = turn.now_us + seconds(LEASE_SECONDS)
-        return turn.changes(leased=turn.own_send(new.fact.notice.id), lease_us=lease_us)
 
     async def _answer(self, standing: Standing, sent: list[SendRow], request_id: str, wait_seconds: float) -> Outcome:
         """What may leave now leaves in the same breath; the loop takes up what dies here."""
@@ -259,12 +251,9 @@ def _is_neutral(turn: Turn, drafted: Drafted) -> bool:
 
 
 def _held(standing: Standing, request_id: str) -> Outcome:
-    return Outcome(
+    return altered(
+        _on_its_way(standing, request_id),
         status=AnswerStatus.MUTED if standing.state is NoticeState.MUTED else AnswerStatus.DEFERRED,
-        request_id=request_id,
-        channel=standing.notice.channel,
-        notice_id=standing.notice.id,
-        urgency=standing.lowered,
         until_us=standing.until_us,
         reasons=tuple(dict.fromkeys(str(one.reason) for one in standing.reasons)),
     )

@@ -20,7 +20,6 @@ from postroom.people.people import People
 from postroom.questions.asked_people import in_reach, several
 
 _DAY: Final = 86_400
-_MOST_HOPS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +109,7 @@ class AttentionDesk:
         written = {"from": to_text(self.now_us), **written}
         asked = written.get("delegate")
         found = await self._reached(caller, asked) if isinstance(asked, str) and not text_problem(asked) else None
-        chain = await self._chain(found)
+        chain = await self.attention.stand_ins(found)
         absence = parse_absence(
             {**written, "delegate": found or asked}, person=person, people=chain.keys(), absences=chain
         )
@@ -119,17 +118,6 @@ class AttentionDesk:
         if absence.end_us > self.now_us + seconds(LONGEST_ABSENCE):
             raise ValidationError.of([FieldError("until", "is more than a year ahead", "out_of_range")])
         return absence
-
-    async def _chain(self, first: str | None) -> dict[str, tuple[Absence, ...]]:
-        """When the delegates are away themselves, and theirs."""
-        chain: dict[str, tuple[Absence, ...]] = {}
-        waiting = [first] if first is not None else []
-        while waiting and len(chain) < _MOST_HOPS:
-            one = waiting.pop()
-            if one not in chain:
-                chain[one] = await self.attention.absences(one)
-                waiting += [away.delegate for away in chain[one] if away.delegate is not None]
-        return chain
 
     async def _reached(self, caller: Principal, who: str) -> str | None:
         """None also for whom the caller does not reach: a policy tells nobody who is known here."""

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from postroom.attention import acts
 from postroom.attention.attention import Attention, AttentionMeter, Auditor, in_policy, in_rotations, missing
-from postroom.attention.considering import Considering, Doorstep
+from postroom.attention.considering import Considering
 from postroom.attention.desk import AttentionDesk
 from postroom.attention.keeper import Amends, Carrier, Keeper
 from postroom.attention.model import Policy
@@ -139,8 +139,7 @@ async def attending(
         record = store.corrections
         corrections = Corrections(plane=plane, record=record)
         carrier = Carrier(book=book, way_out=plane, amends=Amends(corrections=corrections))
-        doorstep = Doorstep(acceptance=plane.acceptance, button_key=key)
-        attention.considering = Considering(book=book, doorstep=doorstep, carrier=carrier)
+        attention.considering = Considering(book=book, acceptance=plane.acceptance, carrier=carrier, button_key=key)
         keeper = Keeper(book=book, carrier=carrier, channels_down=ChannelsDown(plane))
         auditor = Auditor(attention=attention, meter=AttentionMeter(registry))
         await book.refresh()

@@ -21,10 +21,10 @@ from postroom.attention.pages.shown import (
     policy_words,
     reason_words,
     this_evening,
-    typed_moment,
     week,
 )
 from postroom.attention.rules.policy import parse_policy
+from postroom.attention.rules.times import typed_moment
 from postroom.console.visit import Form
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import parse_text

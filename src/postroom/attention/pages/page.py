@@ -27,11 +27,11 @@ from postroom.attention.pages.shown import (
     story_lines,
     this_evening,
     together,
-    typed_moment,
     week,
 )
 from postroom.attention.reading import MOST_LISTED, NoticeView
 from postroom.attention.rules.policy import Absence, parse_absence
+from postroom.attention.rules.times import typed_moment
 from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsolePage, ConsoleSection, Handler, Visit
 from postroom.kernel.values.errors import Code, FieldError, Refused, ValidationError
@@ -102,18 +102,7 @@ class AttentionPages:
             "let_pass": ["time_sensitive"] if visit.form.get("let_pass") == "yes" else [],
         }
         names = await self.people.names()
-        return parse_absence(written, person=whose.id, people=names, absences=await self._standing_in(delegate))
-
-    async def _standing_in(self, first: str | None) -> dict[str, tuple[Absence, ...]]:
-        """Of the delegate, of the delegate's delegate, and so on."""
-        found: dict[str, tuple[Absence, ...]] = {}
-        ahead = [first] if first else []
-        while ahead:
-            one = ahead.pop()
-            if one not in found:
-                found[one] = await self.attention.absences(one)
-                ahead += [absence.delegate for absence in found[one] if absence.delegate]
-        return found
+        return parse_absence(written, person=whose.id, people=names, absences=await self.attention.stand_ins(delegate))
 
     async def _page(self, visit: Visit, whose: Whose, typed: TypedAbsence) -> Response:
         others = await self.people.others(whose.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
+from datetime import date, time, timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -27,7 +27,7 @@ from postroom.attention.model import (
 )
 from postroom.attention.reading import NoticeView, PlanItem
 from postroom.attention.rules.policy import Absence
-from postroom.attention.rules.times import Wish, snoozed_until
+from postroom.attention.rules.times import Wish, merged_spans, snoozed_until
 from postroom.console.visit import Visit
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.errors import FieldError, ValidationError
@@ -455,10 +455,10 @@ def later(wish: str, typed: str, zone: str, now_us: int) -> int:
     if wish == "evening":
         evening = this_evening(zone, now_us)
         if evening is None:
-            raise _wrong("until", "must lie in the future")
+            raise ValidationError.of([FieldError("until", "must lie in the future", "invalid")])
         return evening
     if wish not in tuple(Wish):
-        raise _wrong("until", "must be one of the choices")
+        raise ValidationError.of([FieldError("until", "must be one of the choices", "invalid")])
     return snoozed_until(Wish(wish), typed, zone, now_us)
 
 
@@ -472,27 +472,12 @@ def end_of_today(zone: str, now_us: int) -> int:
     return _at(_today(zone, now_us) + timedelta(days=1), time(0), zone)
 
 
-def typed_moment(field: str, typed: str, zone: str) -> int:
-    """Raises ValidationError on the field."""
-    try:
-        wall = datetime.fromisoformat(typed)
-    except ValueError:
-        raise _wrong(field, "must be a day and a time") from None
-    if wall.tzinfo is not None or not 2000 <= wall.year <= 9000:
-        raise _wrong(field, "must be a day and a time")
-    return _at(wall.date(), wall.time(), zone)
-
-
 def _today(zone: str, now_us: int) -> date:
     return to_datetime(now_us).astimezone(known_zone(zone)).date()
 
 
 def _at(day: date, at: time, zone: str) -> int:
     return to_us(instant(day, at, known_zone(zone), last=False))
-
-
-def _wrong(field: str, error: str) -> ValidationError:
-    return ValidationError.of([FieldError(field, error, "invalid")])
 
 
 # -- Quiet hours as seven days that can be drawn, and said in words beside the drawing --
@@ -520,7 +505,8 @@ def week(windows: Sequence[QuietWindow], slots: Sequence[time]) -> tuple[QuietDa
     """A window over midnight ends on the day after the one it belongs to."""
     drawn = tuple(sorted(_minute(one) for one in slots))
     return tuple(
-        QuietDay(name=name, spans=_merged(_spans(windows, place)), slots=drawn) for place, name in enumerate(_NAMES)
+        QuietDay(name=name, spans=merged_spans(_spans(windows, place)), slots=drawn)
+        for place, name in enumerate(_NAMES)
     )
 
 
@@ -539,16 +525,6 @@ def _spans(windows: Sequence[QuietWindow], place: int) -> list[tuple[int, int]]:
 
 def _begins(window: QuietWindow, place: int) -> bool:
     return window.days is None or DAYS[place % 7] in window.days
-
-
-def _merged(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        else:
-            merged.append((start, end))
-    return tuple(merged)
 
 
 def _minute(at: time) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final, assert_never
@@ -64,14 +64,7 @@ def open_time(windows: Windows, zone: str, start_us: int, end_us: int) -> int:
 @lru_cache(maxsize=4096)
 def _stretches(windows: Windows, zone: str, today: date) -> tuple[tuple[int, int], ...]:
     days = [today + timedelta(days=offset) for offset in _AROUND]
-    found = sorted(span for window in windows for day in days if (span := _span(window, zone, day)) is not None)
-    merged: list[tuple[int, int]] = []
-    for start, end in found:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        else:
-            merged.append((start, end))
-    return tuple(merged)
+    return merged_spans(span for window in windows for day in days if (span := _span(window, zone, day)) is not None)
 
 
 @lru_cache(maxsize=16384)
@@ -258,24 +251,35 @@ def snoozed_until(wish: Wish, typed: str, zone_name: str, now_us: int) -> int:
         case Wish.NEXT_WEEK:
             return to_us(instant(today + timedelta(days=7 - today.weekday()), MORNING, zone, last=False))
         case Wish.UNTIL:
-            wall = _wall_clock(typed)
-            until_us = to_us(instant(wall.date(), wall.time(), zone, last=False).astimezone(UTC))
+            until_us = typed_moment("until", typed, zone_name)
             if until_us <= now_us:
-                raise _refused("must lie in the future")
+                raise _refused("until", "must lie in the future")
             return until_us
         case _:
             assert_never(wish)
 
 
-def _wall_clock(typed: str) -> datetime:
+def typed_moment(field: str, typed: str, zone: str) -> int:
+    """A wall clock time such as 2026-01-05T09:00 in this zone; raises ValidationError on the field."""
     try:
         wall = datetime.fromisoformat(typed)
     except ValueError:
-        raise _refused("must be a day and a time") from None
+        raise _refused(field, "must be a day and a time") from None
     if wall.tzinfo is not None or not 2000 <= wall.year <= 9000:
-        raise _refused("must be a day and a time")
-    return wall
+        raise _refused(field, "must be a day and a time")
+    return to_us(instant(wall.date(), wall.time(), known_zone(zone), last=False))
 
 
-def _refused(sentence: str) -> ValidationError:
-    return ValidationError.of([FieldError("until", sentence, "invalid")])
+def _refused(field: str, sentence: str) -> ValidationError:
+    return ValidationError.of([FieldError(field, sentence, "invalid")])
+
+
+def merged_spans(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """In order; those that touch are one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return tuple(merged)
