@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -39,6 +38,7 @@ from postroom.kernel.acts.declaration import (
 from postroom.kernel.acts.reading import Moment, Stripped
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import PostroomError, Refused, error_answer, failure_document
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import to_text
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class WholeActionBody(_Decided, _Written):
     visible: dict[str, str | None]
     warnings: list[HiddenCharacter]
     intact: bool
-    events: list[dict[str, Any]]
+    events: list[Document]
 
 
 class RuleBody(Shape):
@@ -235,7 +235,7 @@ def hidden_characters(content: Content) -> list[HiddenCharacter]:
     ]
 
 
-def _event(event: ApprovalEvent) -> dict[str, Any]:
+def _event(event: ApprovalEvent) -> Document:
     return {
         "type": str(event.type),
         "actor": event.actor,
@@ -275,11 +275,11 @@ class _Deciding(Act[Answer]):
     """A decision is refused as the messenger's tools refuse; what never came so far, as every route does."""
 
     @classmethod
-    def refused(cls, error: PostroomError) -> Mapping[str, Any]:
+    def refused(cls, error: PostroomError) -> Document:
         return error_answer(error)
 
     @classmethod
-    def refused_over_http(cls, error: PostroomError) -> tuple[int, Mapping[str, Any]]:
+    def refused_over_http(cls, error: PostroomError) -> tuple[int, Document]:
         if isinstance(error, Refused):
             return error.wire.status, failure_document(error)
         precise = (_BY_CODE.get(one.code) for one in error.fields)
@@ -328,8 +328,8 @@ class ApproveAction(_Deciding[ApprovedAnswer]):
 
     action_id: Id = said(_ACTION_ID, ...)
     content_hash: Annotated[str, Field(max_length=64)] | None = said("Of what you were shown.")
-    edits: dict[str, Any] | None = said("Changes message, subject, emoji or recipient first.")
-    create_rule: bool | dict[str, Any] = said(
+    edits: Document | None = said("Changes message, subject, emoji or recipient first.")
+    create_rule: bool | Document = said(
         "Let this butler write to this person on this channel from now on; as an object with constraints, description,"
         " expires_at, max_uses.",
         False,
@@ -385,7 +385,7 @@ class ListApprovalRules(_Deciding[RulesAnswer]):
 class CreateApprovalRule(_Deciding[RuleAnswer]):
     """Let messages pass without asking when all constraints hold; a high risk needs one, and an end or a number"""
 
-    constraints: dict[str, Any] = said(
+    constraints: Document = said(
         "By channel, recipient, origin_butler, intent, thread, subject, message or emoji:"
         ' {"type": "exact" | "pattern" | "any", "value": …}.',
         ...,

@@ -7,11 +7,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from postroom.delivery.model import NewDelivery
 from postroom.kernel.text.visible import DeceptiveCharacter, findings
 from postroom.kernel.values.errors import FieldError
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import OPERATOR, OWNER
 from postroom.message.attachment import Attachment, attachments_text
@@ -179,7 +180,7 @@ class Action:
     request_id: str
     content: Content
     content_hash: str
-    envelope: Mapping[str, Any]
+    envelope: Document
     risk: Risk
     status: ActionStatus
     requested_at_us: int
@@ -283,7 +284,7 @@ class ApprovalEvent:
     action_id: DeliveryId | None = None
     rule_id: str | None = None
     reason: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Document = field(default_factory=dict)
 
 
 Choose = Callable[[Sequence[StandingRule]], Sequence[StandingRule]]  # those that let it pass, best first
@@ -370,7 +371,7 @@ def attempt_by(question: Question, tried: DecisionTried, id: str) -> Attempt:
 
 
 def _decider(question: Question, actor: str, via: str) -> AnsweredBy:
-    names: Mapping[str, Any] = {person.id: person.name for person in question.people}
+    names = {person.id: person.name for person in question.people}
     role, _, name = actor.partition(":")
     person_id = OWNER if actor == str(OPERATOR) else name or role
     return AnsweredBy(

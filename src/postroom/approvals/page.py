@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -20,6 +20,7 @@ from postroom.console.visit import ConsolePage, ConsoleSection, Form, Visit
 from postroom.delivery.pages.deliveries import attached_file
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import PostroomError, ValidationError
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.principal import Principal
 from postroom.message.attachment import FileContents
@@ -332,8 +333,8 @@ def rule_request(form: Form, now_us: int) -> RuleRequest:
     return parse_rule_request({"constraints": constraints, **_bounds(form, now_us)})
 
 
-def _bounds(form: Form, now_us: int) -> dict[str, Any]:
-    wish: dict[str, Any] = {"description": form.get("description").strip()}
+def _bounds(form: Form, now_us: int) -> Document:
+    wish: Document = {"description": form.get("description").strip()}
     uses, days = form.get("max_uses").strip(), form.get("days").strip()
     if uses.isascii() and uses.isdecimal():
         wish["max_uses"] = int(uses[:9])

@@ -27,7 +27,7 @@ from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import RichText
 from postroom.kernel.text.visible import findings, reveal
 from postroom.kernel.values.errors import FieldError, PostroomError, ValidationError
-from postroom.kernel.values.fields import Fields
+from postroom.kernel.values.fields import Document, Fields
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, parse_text, seconds
 from postroom.message.attachment import FileContents
 from postroom.message.channel import Channel, KnownChannels
@@ -193,7 +193,7 @@ def _constraint(fields: Fields, name: str) -> Constraint:
     return Constraint(ConstraintKind(kind) if kind else ConstraintKind.EXACT, value)
 
 
-def written(constraints: Mapping[str, Constraint]) -> dict[str, Any]:
+def written(constraints: Mapping[str, Constraint]) -> Document:
     """As they are stored and shown; `parse_constraints` reads it back."""
     return {
         name: {"type": str(one.kind)} | ({} if one.kind is ConstraintKind.ANY else {"value": one.value})
@@ -484,7 +484,7 @@ def edited(action: Action, edits: object, channels: Mapping[str, Channel], known
     return Edited(content=content, fields=_changed(action.content, content))
 
 
-def _content(action: Action, given: Mapping[str, Any], channel: Channel, known: KnownChannels) -> Content:
+def _content(action: Action, given: Document, channel: Channel, known: KnownChannels) -> Content:
     """The envelope as it would have come, had the sender written it so."""
     before = action.content
     fixed = {"intent": str(before.intent), "channel": before.channel, "format": str(before.format)}

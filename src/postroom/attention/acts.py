@@ -26,6 +26,7 @@ from postroom.kernel.acts.declaration import (
     said,
 )
 from postroom.kernel.acts.reading import At, Moment, Name, Whatever, judged, moment_or
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import SECOND_US, seconds, to_text
 from postroom.kernel.values.principal import OWNER
 from postroom.message.wishes import URGENCIES, Urgency
@@ -165,10 +166,10 @@ class PersonPlanAnswer(Shape):
 class PolicyAnswer(Shape):
     ok: bool = True
     person_id: str
-    policy: dict[str, Any] | None
+    policy: Document | None
     hash: str
-    rules: dict[str, Any]
-    away: list[dict[str, Any]]
+    rules: Document
+    away: list[Document]
 
 
 class PreviewAnswer(Shape):
@@ -204,7 +205,7 @@ class UnmutedAnswer(Shape):
 class AwayAnswer(Shape):
     ok: bool = True
     person_id: str
-    away: dict[str, Any] | None
+    away: Document | None
 
 
 def notice_body(view: NoticeView) -> NoticeBody:
@@ -336,16 +337,16 @@ _COUNT: Final = {"type": "integer", "minimum": 0}
 _CLOCK: Final = {"type": "string", "examples": ["07:00"]}
 
 
-def _object(required: tuple[str, ...] = (), /, **properties: Any) -> dict[str, Any]:
+def _object(required: tuple[str, ...] = (), /, **properties: Any) -> Document:
     needed = {"required": list(required)} if required else {}
     return {"type": "object", "additionalProperties": False, **needed, "properties": properties}
 
 
-def _list(item: dict[str, Any]) -> dict[str, Any]:
+def _list(item: Document) -> Document:
     return {"type": "array", "items": item}
 
 
-def _by_name(item: dict[str, Any]) -> dict[str, Any]:
+def _by_name(item: Document) -> Document:
     return {"type": "object", "additionalProperties": item}
 
 
@@ -384,7 +385,7 @@ class _WithPolicy(_OfPerson[Answer]):
     expires_seconds: Whatever = judged("After how long what still waits is dropped.", **_COUNT)
     mandatory: Whatever = judged("Categories that cannot be muted.", **_list(_TEXT))
 
-    def written(self) -> dict[str, Any]:
+    def written(self) -> Document:
         return self.model_dump(include=set(_WithPolicy.model_fields) - {"person"}, exclude_unset=True)
 
 

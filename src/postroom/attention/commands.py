@@ -40,6 +40,7 @@ from postroom.kernel.acts.reading import made, read
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Database, Home, Json, bar, say, say_json, seconds_of
 from postroom.kernel.values.errors import SettingsError
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.principal import OWNER
 from postroom.kernel.values.zones import said_moment
@@ -172,7 +173,7 @@ def _zone(perform: Perform) -> str:
         return machine_zone()
 
 
-def _changes(preset: str | None, quiet: list[str] | None, zone: str | None) -> dict[str, Any]:
+def _changes(preset: str | None, quiet: list[str] | None, zone: str | None) -> Document:
     windows = [_quiet_window(one) for one in quiet] if quiet else None
     given = {"preset": preset, "quiet_hours": windows, "zone": zone}
     return {name: value for name, value in given.items() if value is not None}
@@ -269,13 +270,13 @@ def _policy_lines(answer: PolicyAnswer, zone: str) -> list[str]:
     return lines + [f"away until {moment_words(one['until'], zone)}" for one in answer.away]
 
 
-def _own(policy: Mapping[str, Any] | None) -> str:
+def _own(policy: Document | None) -> str:
     if policy is None:
         return "none of their own"
     return str(policy.get("preset") or "their own")
 
 
-def _window(window: Mapping[str, Any]) -> str:
+def _window(window: Document) -> str:
     days = f" on {' '.join(window['days'])}" if "days" in window else ""
     return f"{window['from']}-{window['until']}{days}"
 
@@ -286,7 +287,7 @@ _MOST_BYTES: Final = 1024 * 1024
 _WINDOW: Final = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)", re.ASCII)
 
 
-def _read_toml(file: Path) -> dict[str, Any]:
+def _read_toml(file: Path) -> Document:
     try:
         with file.open("rb") as opened:
             written = opened.read(_MOST_BYTES + 1)
@@ -299,7 +300,7 @@ def _read_toml(file: Path) -> dict[str, Any]:
         raise SettingsError(f"{file}: is no TOML: {error}. Mend that line.") from None
 
 
-def _read_policy_file(file: Path) -> dict[str, Any]:
+def _read_policy_file(file: Path) -> Document:
     """The keys themselves, or a table `[attention]` as in the settings."""
     written = _read_toml(file)
     table = written.get("attention")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from postroom.attention.attention import Attention
 from postroom.attention.model import Policy
@@ -12,7 +12,7 @@ from postroom.attention.reading import NoticeView
 from postroom.attention.rules.policy import LONGEST_ABSENCE, Absence, parse_absence, parse_policy
 from postroom.kernel.guard.tools import Rule
 from postroom.kernel.values.errors import Code, FieldError, Refused, ValidationError
-from postroom.kernel.values.fields import text_problem
+from postroom.kernel.values.fields import Document, text_problem
 from postroom.kernel.values.ids import parse_text, seconds, to_text
 from postroom.kernel.values.principal import OWNER, Principal, sender_of
 from postroom.message.channel import KnownChannels
@@ -98,13 +98,13 @@ class AttentionDesk:
 
     # -- A person's policy or absence as it was written, with the people it names looked up --
 
-    async def policy(self, caller: Principal, person: str, written: Mapping[str, Any]) -> Policy:
+    async def policy(self, caller: Principal, person: str, written: Document) -> Policy:
         """Raises ValidationError, which names every wrong field as it was written."""
         named = {one: await self._reached(caller, one) for one in _escalation_names(written)}
         known = {one for one, found in named.items() if found is not None} | set(self.attention.book.rotations)
         return parse_policy(written, people=known, channels=self.channels, person=person)
 
-    async def absence(self, caller: Principal, person: str, written: Mapping[str, Any]) -> Absence:
+    async def absence(self, caller: Principal, person: str, written: Document) -> Absence:
         """Without `from` it begins now."""
         written = {"from": to_text(self.now_us), **written}
         asked = written.get("delegate")
@@ -131,7 +131,7 @@ def _sender(caller: Principal) -> str:
     return sender
 
 
-def _escalation_names(written: Mapping[str, Any]) -> list[str]:
+def _escalation_names(written: Document) -> list[str]:
     steps = written.get("escalation")
     named = [one.get("person") for one in steps if isinstance(one, Mapping)] if isinstance(steps, list) else []
     return [one for one in named if isinstance(one, str)]

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from postroom.attention.rules.digest import Digest
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import record
 from postroom.message.wishes import HoldReason, Urgency
 
@@ -255,7 +256,7 @@ class Policy:
     mandatory: tuple[str, ...] | None = None
 
 
-def policy_mapping(policy: Policy) -> dict[str, Any]:
+def policy_mapping(policy: Policy) -> Document:
     """The same keys that `parse_policy` reads; parsing it again gives the same policy."""
     written = {name: _written(value) for name, value in _given(policy).items()}
     for name in ("agents", "categories"):
@@ -265,7 +266,7 @@ def policy_mapping(policy: Policy) -> dict[str, Any]:
     return written
 
 
-def _given(value: Any) -> dict[str, Any]:
+def _given(value: Any) -> Document:
     every = {one.name: getattr(value, one.name) for one in fields(value)}
     return {name: one for name, one in every.items() if one is not None}
 

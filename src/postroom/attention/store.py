@@ -55,7 +55,7 @@ from postroom.attention.state import (
 from postroom.delivery.store.tables import PRIORITIES, delivery_corrections, delivery_dead_letter, delivery_requests
 from postroom.inbox.store.waiting import deferred_emails, judge_again, lock_inbox
 from postroom.kernel.database.engine import ATTENTION_CHANNEL, THIS_PROCESS, Database, Repeated, insert_for
-from postroom.kernel.database.rows import of_json, read, to_json, values
+from postroom.kernel.database.rows import Columns, of_json, read, to_json, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
 from postroom.message.delivery import TERMINAL, Intent, QuarantineReason, Status
 from postroom.message.outgoing import Outgoing
@@ -196,7 +196,7 @@ def _log_of(row: Row[Any]) -> LogRow:
     return read(LogRow, row, event=of_json(_EVENTS[row.kind], row.body))
 
 
-def _notice_values(row: NoticeRow) -> dict[str, Any]:
+def _notice_values(row: NoticeRow) -> Columns:
     standing, notice = row.standing, row.standing.notice
     return values(
         row,
@@ -211,12 +211,12 @@ def _notice_values(row: NoticeRow) -> dict[str, Any]:
     )
 
 
-def _send_values(row: SendRow) -> dict[str, Any]:
+def _send_values(row: SendRow) -> Columns:
     send = row.send
     return values(row, key=send.key, at=send.at_us, pending=send.pending, replaced=send.replaced)
 
 
-def _log_values(person: str, row: LogRow) -> dict[str, Any]:
+def _log_values(person: str, row: LogRow) -> Columns:
     event = row.event
     about = {"at": event.at_us, "kind": type(event).__name__, "notice": row.notice}
     return {"person": person, "seq": row.seq, **about, "body": to_json(event)}
@@ -616,5 +616,5 @@ def _move(connection: Connection, notice: NoticeRow) -> None:
     connection.execute(update(notices).where(mine).values(change))
 
 
-def _insert_once(connection: Connection, table: Table, row: dict[str, Any]) -> None:
+def _insert_once(connection: Connection, table: Table, row: Columns) -> None:
     connection.execute(insert_for(connection, table).values(row).on_conflict_do_nothing())

@@ -40,6 +40,7 @@ from postroom.kernel.acts.declaration import (
 from postroom.kernel.acts.reading import At, Name
 from postroom.kernel.acts.reading import wrong as malformed
 from postroom.kernel.values.errors import Code, PostroomError, Refused
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.principal import Principal, Role
 from postroom.kernel.values.zones import is_zone
@@ -134,7 +135,7 @@ class SendNotification(Act[Sent]):
         )
 
     @classmethod
-    def refused(cls, error: PostroomError) -> dict[str, Any]:
+    def refused(cls, error: PostroomError) -> Document:
         return dict(not_created(error))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
@@ -30,6 +30,7 @@ from postroom.inbox.rules import cursor_after, parse_cursor
 from postroom.kernel.acts.declaration import Call
 from postroom.kernel.acts.reading import read
 from postroom.kernel.values.errors import Refused, ValidationError
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.principal import Principal
 from postroom.kernel.values.zones import zone_names
 from postroom.people.model import inbox_of
@@ -242,7 +243,7 @@ class PreferencePages:
         return visit.go("/inbox/preferences", "Saved.")
 
 
-def _wishes(visit: Visit) -> dict[str, Any]:
+def _wishes(visit: Visit) -> Document:
     texts = {name: visit.form.get(name).strip() or None for name in ("email", "quiet_hours_start", "quiet_hours_end")}
     return {
         "delivery_channel": visit.form.get("delivery_channel"),
@@ -254,7 +255,7 @@ def _wishes(visit: Visit) -> dict[str, Any]:
 
 def _page(
     visit: Visit,
-    shown: dict[str, Any],
+    shown: Document,
     complaints: dict[str, str],
     *,
     status: int = 200,

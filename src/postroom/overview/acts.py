@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from pydantic import Field
 
 from postroom.kernel.acts.declaration import EVERYONE, HOUSEHOLDER, Act, Call, HttpRoute, Kind, Shape, act, said
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery
 from postroom.kernel.values.errors import Code, FieldError, Refused
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Principal, Role, sender_of
 from postroom.overview.audit import actors_of, cursor_of, read_cursor
@@ -113,7 +114,7 @@ class Lookups:
     """With an origin, only what that sender has sent is known; both raise NothingKnown for anything else."""
 
     why: Callable[[str, str | None], Awaitable[list[DeliveryReason]]]
-    trace: Callable[[str, str | None], Awaitable[dict[str, Any]]]
+    trace: Callable[[str, str | None], Awaitable[Document]]
 
 
 class WhyAnswer(Shape):
@@ -123,7 +124,7 @@ class WhyAnswer(Shape):
 
 class TraceAnswer(Shape):
     ok: bool = True
-    trace: dict[str, Any]
+    trace: Document
 
 
 _DELIVERIES: Final = (401, 403, 404, 422, 503)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from postroom.attention.attention import Attention
 from postroom.delivery.accept import Acceptance, Forecast
@@ -21,6 +20,7 @@ from postroom.kernel.values.errors import (
     error_object,
     field_list,
 )
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import to_text
 from postroom.message.channel import KnownChannels
 from postroom.message.outgoing import Outcome, Outgoing
@@ -28,7 +28,7 @@ from postroom.message.wire import parse_notify
 from postroom.message.wishes import because
 
 
-def validate(envelope: object, known_channels: KnownChannels) -> dict[str, Any]:
+def validate(envelope: object, known_channels: KnownChannels) -> Document:
     """The validator every door uses; nothing but the envelope is looked at."""
     try:
         parse_notify(envelope, known_channels)
@@ -47,7 +47,7 @@ class DryRun:
     mint: Callable[[int], str]
     attention: Attention | None = None
 
-    async def run(self, envelope: object) -> dict[str, Any]:
+    async def run(self, envelope: object) -> Document:
         try:
             outgoing = await self.acceptance.placed(parse_notify(envelope, self.known_channels))
         except ValidationError as error:
@@ -63,20 +63,20 @@ class DryRun:
             return {"valid": True, "errors": []} | told | _verdict(error)
         return {"valid": True, "errors": []} | told | _shown(forecast) | held
 
-    async def _held(self, outgoing: Outgoing, request_id: str) -> dict[str, Any]:
+    async def _held(self, outgoing: Outgoing, request_id: str) -> Document:
         if self.attention is None or not may_be_held(outgoing):
             return {}
         outcome = await self.attention.forecast(outgoing, request_id)
         return {"would_be_held": _held_words(outcome)} if outcome is not None else {}
 
 
-def _held_words(outcome: Outcome) -> dict[str, Any]:
+def _held_words(outcome: Outcome) -> Document:
     until = to_text(outcome.until_us) if outcome.until_us is not None else None
     when = f"would be held until {until}" if until is not None else "would not be shown"
     return {"until": until, "reasons": list(outcome.reasons), "words": f"{when}: {because(outcome.reasons)}"}
 
 
-def _shown(forecast: Forecast) -> dict[str, Any]:
+def _shown(forecast: Forecast) -> Document:
     """A request that was made before gets the first one's answer and asks nothing of the limits."""
     known, judgement = forecast.known, forecast.judgement
     return {
@@ -94,13 +94,13 @@ def _headroom(decision: AdmissionDecision | None) -> dict[str, float]:
     return {str(tier.type): tier.available for tier in decision.headroom} if decision else {}
 
 
-def _verdict(error: PostroomError | None) -> dict[str, Any]:
+def _verdict(error: PostroomError | None) -> Document:
     if error is None:
         return {"would_be_admitted": True}
     return {"would_be_admitted": False, "refusal": error_object(error)}
 
 
-def _invalid(error: ValidationError) -> dict[str, Any]:
+def _invalid(error: ValidationError) -> Document:
     return {"valid": False, "errors": _listed(error)} | _verdict(error)
 
 

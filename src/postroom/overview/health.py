@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from starlette.responses import Response
 
@@ -16,6 +16,7 @@ from postroom.console.words import amount, channel_word
 from postroom.delivery.reading.counts import Depth, Slice, Tally, Took
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.kernel.running.loop import LoopTrouble
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.kernel.values.zones import duration, said_moment
 from postroom.message.inbound import InboundTrouble
@@ -67,7 +68,7 @@ class ChannelMoment:
     deaf: str = ""
 
 
-def channel_state(name: str, circuit: Mapping[str, Any], around: ChannelMoment) -> ChannelState:
+def channel_state(name: str, circuit: Document, around: ChannelMoment) -> ChannelState:
     """The worst of what is the matter with it."""
     if not circuit["configured"]:
         return _not_set_up(name)
@@ -85,7 +86,7 @@ def channel_state(name: str, circuit: Mapping[str, Any], around: ChannelMoment) 
     return ChannelState(name=name, word="Working", tone="good", means="Messages leave at once.")
 
 
-def _is_set_up(circuit: Mapping[str, Any]) -> bool:
+def _is_set_up(circuit: Document) -> bool:
     return bool(circuit["configured"])
 
 
@@ -99,7 +100,7 @@ def _not_set_up(name: str) -> ChannelState:
     )
 
 
-def _paused(name: str, circuit: Mapping[str, Any], around: ChannelMoment) -> ChannelState:
+def _paused(name: str, circuit: Document, around: ChannelMoment) -> ChannelState:
     again = said_moment(around.now_us + seconds(circuit["retry_after_seconds"] or 0.0), around.zone, around.now_us)
     many = circuit["consecutive_failures"]
     return ChannelState(
@@ -113,7 +114,7 @@ def _paused(name: str, circuit: Mapping[str, Any], around: ChannelMoment) -> Cha
     )
 
 
-def _trying(name: str, circuit: Mapping[str, Any]) -> ChannelState:
+def _trying(name: str, circuit: Document) -> ChannelState:
     return ChannelState(
         name=name,
         word="Trying again",
@@ -153,7 +154,7 @@ def _slow(name: str, p95_ms: float) -> ChannelState:
     )
 
 
-def _said(circuit: Mapping[str, Any]) -> str:
+def _said(circuit: Document) -> str:
     return str(circuit["trip_reason"] or circuit["last_error_message"] or "")
 
 
@@ -194,7 +195,7 @@ class UsedLimit:
         return f"{amount(round(self.used, 1))} of {amount(self.most)} {self.unit}"
 
 
-def limits_in_use(limits: Mapping[str, Any], busy: Mapping[str, int]) -> list[UsedLimit]:
+def limits_in_use(limits: Document, busy: Mapping[str, int]) -> list[UsedLimit]:
     """The household's own, and of channels those that something was sent on lately or is taken from now."""
     buckets = [
         UsedLimit(title=_title(name), used=one["consumed"], most=one["capacity"])
@@ -369,8 +370,8 @@ def _people(waited: Sequence[float]) -> tuple[int, float] | None:
 
 async def _states(
     reader: ConsoleHealth,
-    circuits: Mapping[str, Any],
-    limits: Mapping[str, Any] | None,
+    circuits: Document,
+    limits: Document | None,
     deaf: Sequence[InboundTrouble],
     now_us: int,
     zone: str,

@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from postroom.kernel.running.terminal import say, say_json
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.principal import OPERATOR
 from postroom.kernel.values.zones import relative
@@ -54,7 +55,7 @@ class SeenHousehold:
     url: str
     home: Path | None
     running: bool = False
-    told: dict[str, Any] = field(default_factory=dict)
+    told: Document = field(default_factory=dict)
     problem: str | None = None
 
     @property
@@ -126,7 +127,7 @@ def _refusal(status: int, home: Path | None) -> str:
             return f"it answered {status}; `postroom doctor` looks closer"
 
 
-def document(seen: SeenHousehold) -> dict[str, Any]:
+def document(seen: SeenHousehold) -> Document:
     told = seen.told
     return {
         "running": seen.running,

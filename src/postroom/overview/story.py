@@ -30,7 +30,7 @@ from postroom.inbox.store.notes import notification_of, wishes_of
 from postroom.inbox.store.waiting import deferred_emails, notifications
 from postroom.kernel.database.rows import of_json, read
 from postroom.kernel.values.errors import SettingsError
-from postroom.kernel.values.fields import nearest
+from postroom.kernel.values.fields import Document, nearest
 from postroom.kernel.values.ids import record
 from postroom.message.delivery import Priority
 from postroom.message.outgoing import AnswerStatus, answer_to
@@ -249,7 +249,7 @@ class RequestTrace:
             refusals=[one for one in self.refusals if one.origin_butler == origin],
         )
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """As people and programs are shown it."""
         return {
             "request_id": self.request_id,

@@ -38,6 +38,7 @@ from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.delivery.store.tables import IS_RARE, RARE, delivery_requests
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import PostroomError, ValidationError
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import to_text
 from postroom.message.delivery import AttemptResult, Intent, Status
 from postroom.message.wire import notify_error, notify_response
@@ -117,7 +118,7 @@ class Tracking:
     record: StoredDeliveries
     channel_names: frozenset[str]
 
-    async def status(self, delivery_id: object) -> dict[str, Any]:
+    async def status(self, delivery_id: object) -> Document:
         known = read_uuid(delivery_id, "delivery_id")
         found = await self.record.now(known)
         if found is None:
@@ -130,7 +131,7 @@ class Tracking:
             "latest_attempt": document(found.latest) if found.latest else None,
         }
 
-    async def attempts(self, delivery_id: object) -> dict[str, Any]:
+    async def attempts(self, delivery_id: object) -> Document:
         known = read_uuid(delivery_id, "delivery_id")
         attempts = await self.record.attempts(known)
         if attempts is None:
@@ -152,7 +153,7 @@ class Tracking:
         until: object = None,
         limit: object = None,
         cursor: object = None,
-    ) -> dict[str, Any]:
+    ) -> Document:
         asked_intent = read_choice(intent, "intent", Intent)
         asked_status = read_choice(status, "status", Status)
         since_us, until_us = read_span(since, until)
@@ -174,7 +175,7 @@ class Tracking:
             "next_cursor": next_cursor,
         }
 
-    async def trace(self, request_id: object) -> dict[str, Any]:
+    async def trace(self, request_id: object) -> Document:
         found = await self.record.trace(read_request_id(request_id))
         if found.is_empty:
             raise ValidationError("Request not found: nothing is known under this request_id")
@@ -190,7 +191,7 @@ class SenderStatus:
     replays: DeliveryLedger
     notices: NoticeOutcomes | None = None
 
-    async def answer(self, sender: str, delivery_id: object) -> dict[str, Any]:
+    async def answer(self, sender: str, delivery_id: object) -> Document:
         """A delivery of somebody else's is as unknown as one that never was. An id may be a notice's as well."""
         try:
             if isinstance(delivery_id, str) and is_notice_id(delivery_id):
@@ -208,7 +209,7 @@ class SenderStatus:
         except PostroomError as error:
             return notify_error(error)
 
-    async def _of_notice(self, sender: str, notice_id: str) -> dict[str, Any]:
+    async def _of_notice(self, sender: str, notice_id: str) -> Document:
         outcome = await self.notices.of(sender, notice_id) if self.notices is not None else None
         if outcome is None:
             raise ValidationError(f"Notice {notice_id} not found")
@@ -222,7 +223,7 @@ class SenderStatus:
         return found if latest is None or latest.id == delivery_id else await self.record.now(latest.id)
 
 
-def _as_answer(found: DeliveryNow, approval: ApprovalStanding | None) -> dict[str, Any]:
+def _as_answer(found: DeliveryNow, approval: ApprovalStanding | None) -> Document:
     one = found.delivery
     answer = notify_response(outcome_of(one.snapshot(), request_id=one.request_id))
     answer["delivery"] |= {
@@ -235,7 +236,7 @@ def _as_answer(found: DeliveryNow, approval: ApprovalStanding | None) -> dict[st
     return answer
 
 
-def _last_error(found: DeliveryNow) -> dict[str, Any] | None:
+def _last_error(found: DeliveryNow) -> Document | None:
     """Of the last call that was made; of the delivery itself when none was."""
     if last := found.latest:
         failed = last.outcome is not AttemptResult.SUCCESS
@@ -244,7 +245,7 @@ def _last_error(found: DeliveryNow) -> dict[str, Any] | None:
     return {"class": str(failure.error_class), "message": failure.message} if failure else None
 
 
-def _decision(approval: ApprovalStanding) -> dict[str, Any]:
+def _decision(approval: ApprovalStanding) -> Document:
     """Not who decided: that is for people."""
     return {
         "status": str(approval.status),

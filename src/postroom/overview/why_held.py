@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 from postroom.attention.model import Decision, DecisionKind, NoticeState
 from postroom.attention.reading import NoticeView
 from postroom.conversations.model import InboundStatus, KeptMessage
 from postroom.inbox.model import Defer, Drop, Notification, Preferences, Send, Terms, Verdict
 from postroom.inbox.preferences import judge
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import record, to_text
 from postroom.kernel.values.zones import relative
 from postroom.message.wishes import Because, HoldReason
@@ -170,7 +171,7 @@ def why_inbound(kept: KeptMessage, name: str | None, now_us: int) -> str:
     return f"{who} wrote this on {message.channel} {when}.{reason} {_STATES[kept.status]}{session}"
 
 
-def inbound_document(kept: KeptMessage, name: str | None) -> dict[str, Any]:
+def inbound_document(kept: KeptMessage, name: str | None) -> Document:
     """For a trace: what was decided, and not a word of what was said."""
     return {
         "id": kept.id,

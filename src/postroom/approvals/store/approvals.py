@@ -35,6 +35,7 @@ from postroom.delivery.model import Inserted, NewDelivery
 from postroom.delivery.store.rows import new_snapshot
 from postroom.delivery.store.tables import delivery_requests
 from postroom.kernel.database.engine import Database, insert_for
+from postroom.kernel.database.rows import Columns
 from postroom.kernel.values.errors import FieldError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import DeliveryEvent, Status
@@ -285,7 +286,7 @@ class StoredApprovals:
             self._add_rule(connection, decision.rule)
 
     def _log_decision(self, connection: Connection, action: Action, decision: ApprovalDecision, agreed: str) -> None:
-        metadata: dict[str, Any] = {"content_hash": action.content_hash}
+        metadata: Columns = {"content_hash": action.content_hash}
         if decision.edited:
             metadata |= {"edited": list(decision.edited), "content_hash_after": agreed}
         self._log(

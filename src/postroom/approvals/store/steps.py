@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -41,7 +41,7 @@ from postroom.delivery.store.tables import delivery_requests, read_format
 from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import PENDING_CHANNEL, insert_for
-from postroom.kernel.database.rows import read, values
+from postroom.kernel.database.rows import Columns, read, values
 from postroom.kernel.values.errors import ErrorClass, OverloadRejected
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import attachments_of_text
@@ -132,7 +132,7 @@ def close_cards(connection: Connection, action_id: DeliveryId, move: QuestionMov
         end_question(connection, question, ended(question, move, at_us))
 
 
-def _action(new: NewDelivery, parking: Parking, rule: StandingRule | None, at_us: int) -> dict[str, Any]:
+def _action(new: NewDelivery, parking: Parking, rule: StandingRule | None, at_us: int) -> Columns:
     return {
         "content_hash": content_of(new).hash,
         "risk": str(parking.risk),
@@ -318,7 +318,7 @@ def move(
     delivery_id: DeliveryId,
     event: DeliveryEvent,
     now_us: int,
-    values: Mapping[str, Any] | None = None,
+    values: Columns | None = None,
 ) -> None:
     """Out of `awaiting_approval`, once; a row that is not there has been decided by somebody else."""
     table = delivery_requests.c
@@ -336,7 +336,7 @@ def _tell_workers(connection: Connection) -> None:
         connection.execute(select(func.pg_notify(PENDING_CHANNEL, "")))
 
 
-def decided_values(action: Action, decision: ApprovalDecision) -> dict[str, Any]:
+def decided_values(action: Action, decision: ApprovalDecision) -> Columns:
     """The delivery's columns that a decision changes beside its status."""
     if decision.status is not ActionStatus.APPROVED:
         error = {"terminal_error_class": str(ErrorClass.VALIDATION), "terminal_error_message": decision.failure}
@@ -344,7 +344,7 @@ def decided_values(action: Action, decision: ApprovalDecision) -> dict[str, Any]
     return _content_values(decision.content or action.content) if decision.edited else {}
 
 
-def _content_values(content: Content) -> dict[str, Any]:
+def _content_values(content: Content) -> Columns:
     identity = f"{content.address}:{content.thread}" if content.thread else content.address
     return {
         "address": content.address,

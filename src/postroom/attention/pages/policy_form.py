@@ -14,7 +14,7 @@ from postroom.attention.pages.shown import PRESET_WORDS, URGENCY_WORDS, Attentio
 from postroom.attention.rules.policy import Rules, merged, parse_policy
 from postroom.console.visit import Form, Visit
 from postroom.kernel.values.errors import FieldError, ValidationError
-from postroom.kernel.values.fields import printable
+from postroom.kernel.values.fields import Document, printable
 from postroom.kernel.values.zones import zone_names
 
 _MOST_ROWS: Final = 30
@@ -102,12 +102,12 @@ def _rows_of(policy: Policy, household: Policy) -> list[AgentRow]:
     return rows
 
 
-def _window_row(value: Mapping[str, Any]) -> WindowRow:
+def _window_row(value: Document) -> WindowRow:
     return WindowRow(days=value.get("days", DAYS), start=value["from"], end=value["until"])
 
 
-def _written(windows: Any) -> Sequence[Mapping[str, Any]]:
-    found: Sequence[Mapping[str, Any]] = policy_mapping(Policy(quiet_hours=windows)).get("quiet_hours", [])
+def _written(windows: Any) -> Sequence[Document]:
+    found: Sequence[Document] = policy_mapping(Policy(quiet_hours=windows)).get("quiet_hours", [])
     return found
 
 
@@ -170,11 +170,11 @@ def read(form: PolicyForm, own: Policy | None, household: Policy | None) -> Poli
     return parse_policy(mapping) if mapping else None
 
 
-def written(form: PolicyForm, own: Policy | None, household: Policy | None) -> dict[str, Any]:
+def written(form: PolicyForm, own: Policy | None, household: Policy | None) -> Document:
     """With what the form does not show as it was; without what is as the household has it."""
     kept = policy_mapping(own) if own is not None else {}
     base = policy_mapping(household) if household is not None else {}
-    asked: dict[str, Any] = {name: value for name, value in kept.items() if name not in _FORM_KEYS}
+    asked: Document = {name: value for name, value in kept.items() if name not in _FORM_KEYS}
     windows = [_window_value(one) for one in form.windows]
     slots = list(form.slots) or (kept["slots"] if kept.get("slots") == [] else None)
     asked |= {
@@ -190,18 +190,16 @@ def written(form: PolicyForm, own: Policy | None, household: Policy | None) -> d
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def _window_value(row: WindowRow) -> dict[str, Any]:
+def _window_value(row: WindowRow) -> Document:
     days = {} if set(row.days) == set(DAYS) else {"days": list(row.days)}
     return {**days, "from": row.start, "until": row.end}
 
 
-def _unless_inherited(
-    value: list[Any], name: str, kept: Mapping[str, Any], base: Mapping[str, Any]
-) -> list[Any] | None:
+def _unless_inherited(value: list[Any], name: str, kept: Document, base: Document) -> list[Any] | None:
     return None if name not in kept and value == base.get(name, []) else value
 
 
-def _budget(form: PolicyForm) -> dict[str, Any] | None:
+def _budget(form: PolicyForm) -> Document | None:
     limits = {"per_hour": _whole(form.per_hour), "per_day": _whole(form.per_day)}
     given = {name: value for name, value in limits.items() if value is not None}
     return given or None

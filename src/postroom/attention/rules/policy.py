@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import time
 from functools import lru_cache
 from hashlib import sha256
@@ -23,7 +23,7 @@ from postroom.attention.model import (
 )
 from postroom.attention.rules.times import Rotation, moment, on_duty, quiet_until
 from postroom.kernel.values.errors import FieldError
-from postroom.kernel.values.fields import Fields, printable
+from postroom.kernel.values.fields import Document, Fields, printable
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.zones import is_zone
 from postroom.message.wishes import URGENCIES, AcceptedNotice, Urgency, lower, rank
@@ -80,7 +80,7 @@ def parse_absence(
     return absence
 
 
-def absence_mapping(absence: Absence) -> dict[str, Any]:
+def absence_mapping(absence: Absence) -> Document:
     """The same keys that `parse_absence` reads."""
     optional = {
         "delegate": absence.delegate,
@@ -485,12 +485,7 @@ def _with_preset(policy: Policy) -> Policy:
     if policy.preset is None:
         return policy
     filling = _PRESETS[policy.preset]
-    open_names = [name for name in Policy.__dataclass_fields__ if getattr(policy, name) is None]
-    return _replaced(policy, {name: getattr(filling, name) for name in open_names})
-
-
-def _replaced(policy: Policy, changes: Mapping[str, Any]) -> Policy:
-    return Policy(**{name: changes.get(name, getattr(policy, name)) for name in Policy.__dataclass_fields__})
+    return replace(policy, **{name: getattr(filling, name) for name in KEYS if getattr(policy, name) is None})
 
 
 def _first(scopes: list[Policy], name: str) -> Any:

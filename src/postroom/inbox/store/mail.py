@@ -55,7 +55,7 @@ from postroom.inbox.store.waiting import (
     try_lock_inbox,
 )
 from postroom.kernel.database.engine import Database
-from postroom.kernel.database.rows import read
+from postroom.kernel.database.rows import Columns, read
 from postroom.kernel.values.errors import FieldError, Refused, ValidationError
 from postroom.kernel.values.ids import seconds
 from postroom.people.model import Purpose, person_of_inbox
@@ -190,7 +190,7 @@ def _open(connection: Connection, secret: str, now_us: int) -> Row[Any] | None:
     return connection.execute(select(email_confirmations).where(good, _WANTED)).first()
 
 
-def _ended(ending: Ending, now_us: int) -> dict[str, Any]:
+def _ended(ending: Ending, now_us: int) -> Columns:
     match ending:
         case HandedOver() | GivenUp():
             return {"handed_over_at": now_us}
@@ -294,7 +294,7 @@ class _Take:
             self._update(notes, {"batch_id": batch_id, "address": to.address, "zone": to.zone, **leased})
             yield _batch(self.connection, batch_id)
 
-    def _update(self, notes: Sequence[Notification], values: dict[str, Any]) -> None:
+    def _update(self, notes: Sequence[Notification], values: Columns) -> None:
         theirs = update(deferred_emails).where(_EMAILS_TABLE.notification_id.in_([one.id for one in notes]))
         self.connection.execute(theirs.values(values))
 
@@ -319,7 +319,7 @@ def _batch(connection: Connection, batch_id: str) -> Batch:
     return read(Batch, rows[0], id=batch_id, notifications=tuple(notification_of(row) for row in rows))
 
 
-def _emails_ended(ending: Ending, now_us: int) -> dict[str, Any]:
+def _emails_ended(ending: Ending, now_us: int) -> Columns:
     match ending:
         case HandedOver(delivery_id):
             return {"delivered_at": now_us, "delivery_id": delivery_id, "error_message": None, "lease_until": None}

@@ -48,7 +48,7 @@ from postroom.inbox.store.waiting import (
     notifications,
 )
 from postroom.kernel.database.engine import Database
-from postroom.kernel.database.rows import read, values
+from postroom.kernel.database.rows import Columns, read, values
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import OPERATOR, OWNER
 from postroom.message.wishes import AttentionWish
@@ -178,7 +178,7 @@ def _take_the_place_of_others(connection: Connection, new: Notification) -> None
     connection.execute(update(deferred_emails).where(older).values(values))
 
 
-def _email_values(new: Notification, verdict: Send | Defer) -> dict[str, Any]:
+def _email_values(new: Notification, verdict: Send | Defer) -> Columns:
     """A note has one copy at most, so the row goes by the note's id."""
     return {
         "id": new.id,
@@ -253,7 +253,7 @@ _ZONE = select(people.c.zone).where(people.c.id == bindparam("person"))
 _NO_WISH = AttentionWish()
 
 
-def notification_values(one: Notification) -> dict[str, Any]:
+def notification_values(one: Notification) -> Columns:
     return values(one, without=("wish",), **values(one.wish or _NO_WISH))
 
 
@@ -262,7 +262,7 @@ def notification_of(row: RowMapping) -> Notification:
     return read(Notification, row, wish=wish if wish != _NO_WISH else None)
 
 
-def preference_values(preferences: Preferences) -> dict[str, Any]:
+def preference_values(preferences: Preferences) -> Columns:
     return values(
         preferences,
         without=("attention", "all_windows", "zone"),

@@ -13,6 +13,8 @@ from typing import Any, Final, NamedTuple, TypeVar, get_args, get_origin, get_ty
 from postroom.kernel.values.fields import strict_json
 
 Record = TypeVar("Record")
+Columns = dict[str, Any]
+"""What is written to a row, by column."""
 UNREADABLE: Final = (TypeError, ValueError, LookupError, OverflowError, RecursionError)
 """What reading a row may raise whose values were changed from outside, or by a broken disk."""
 
@@ -46,7 +48,7 @@ def check_legible(row: Any) -> None:
             value.encode()
 
 
-def values(record: Any, without: Collection[str] = (), **otherwise: Any) -> dict[str, Any]:
+def values(record: Any, without: Collection[str] = (), **otherwise: Any) -> Columns:
     """What a row is written with: `without` names fields, `otherwise` columns that are not simply their field."""
     columns = _columns(type(record))  # type: ignore[arg-type]
     wanted = [one for one in columns if one.field not in without and one.name not in otherwise]

@@ -315,6 +315,10 @@ def storable(text: str) -> str:
 # JSON that every reader can read: Python would write NaN and Infinity, which JSON does not have.
 
 
+Document = dict[str, Any]
+"""What is said in JSON at a door, or was written there."""
+
+
 def strict_json(value: Any, **how: Any) -> str:
     """What is no number becomes null; everything else is written as it is."""
     try:
