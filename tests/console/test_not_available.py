@@ -168,7 +168,7 @@ class AwayRecord(StoredApprovals):
         raise TargetUnavailable("the store cannot be reached")
 
 
-def away() -> Approvals:
+def away(is_on: bool = True) -> Approvals:
     return Approvals(
         record=AwayRecord(None, str, expiration),  # type: ignore[arg-type]  # it is away
         policy=ApprovalPolicy(),
@@ -178,12 +178,13 @@ def away() -> Approvals:
         mint=str,
         released=lambda: None,
         may_decide=person,
+        is_on=is_on,
     )
 
 
 async def test_approvals_that_are_away_are_not_nothing() -> None:
-    pages = ApprovalPages(approvals=away(), is_on=True, letters=(), files=HeldFiles())
-    rules = RulePages(approvals=away(), is_on=True, channels=["email"])
+    pages = ApprovalPages(approvals=away(), letters=(), files=HeldFiles())
+    rules = RulePages(approvals=away(), channels=["email"])
     shown = await opened(approvals_section(pages, rules, person))
 
     assert "This source is not available just now." in shown
@@ -191,8 +192,8 @@ async def test_approvals_that_are_away_are_not_nothing() -> None:
 
 
 async def test_approvals_that_are_off_say_so() -> None:
-    pages = ApprovalPages(approvals=away(), is_on=False, letters=(), files=HeldFiles())
-    rules = RulePages(approvals=away(), is_on=False, channels=["email"])
+    pages = ApprovalPages(approvals=away(is_on=False), letters=(), files=HeldFiles())
+    rules = RulePages(approvals=away(is_on=False), channels=["email"])
     shown = await opened(approvals_section(pages, rules, person))
 
     assert "Approvals are off" in shown

@@ -44,10 +44,9 @@ _MOST_COMPARISONS: Final = 500_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalPages:
-    """`is_on` False: this household sends without asking. `letters` are the channels whose messages have a subject."""
+    """`letters` are the channels whose messages have a subject."""
 
     approvals: Approvals
-    is_on: bool
     letters: Collection[str]
     files: FileContents
 
@@ -55,10 +54,10 @@ class ApprovalPages:
         typed = visit.query.get("status", "")
         status = typed if typed in [*ActionStatus, "all"] else str(ActionStatus.PENDING)
         cursor = visit.query.get("cursor", "")[:64]
-        answer = await self._listed(visit.principal, status, cursor or None) if self.is_on else None
+        answer = await self._listed(visit.principal, status, cursor or None) if self.approvals.is_on else None
         return visit.show(
             "approvals.html",
-            is_on=self.is_on,
+            is_on=self.approvals.is_on,
             answer=answer,
             names=await visit.names(*_people(answer.actions if answer else ())),
             chosen=status,
@@ -69,7 +68,7 @@ class ApprovalPages:
 
     async def here(self, visit: Visit, most: int = _IN_PLACE) -> Sequence[Action]:
         """What waits, for a page about other things as well. Raises one of our errors."""
-        if not self.is_on:
+        if not self.approvals.is_on:
             return ()
         listed = await self.approvals.page(visit.principal, status=str(ActionStatus.PENDING), cursor=None, limit=most)
         return listed.actions
@@ -105,7 +104,7 @@ class ApprovalPages:
         return visit.show("approval_edit.html", action=action, typed=typed, changes=changes, after=after, names=names)
 
     async def approve(self, visit: Visit) -> Response:
-        self._must_be_on()
+        _must_be_on(self.approvals)
         action_id = visit.path["id"]
         edits = {name: _text(visit, f"edit_{name}") for name in _EDITABLE if visit.form.all(f"edit_{name}")}
         try:
@@ -124,7 +123,7 @@ class ApprovalPages:
         return visit.go(_back(visit, "/approvals"), _approved(rule))
 
     async def reject(self, visit: Visit) -> Response:
-        self._must_be_on()
+        _must_be_on(self.approvals)
         action_id, reason = visit.path["id"], _text(visit, "reason").strip()
         if not reason:
             return visit.go(f"/approvals/{action_id}", "Say why: the sender sees the reason.", "bad")
@@ -163,7 +162,7 @@ class ApprovalPages:
 
     async def _shown(self, visit: Visit) -> ShownAction | Response:
         """The action, or where to go when it cannot be shown."""
-        self._must_be_on()
+        _must_be_on(self.approvals)
         try:
             return await self.approvals.show(visit.principal, visit.path["id"][:64])
         except PostroomError as error:
@@ -171,9 +170,11 @@ class ApprovalPages:
                 raise HTTPException(404) from None
             return visit.go("/approvals", f"It cannot be shown just now: {error.message}.", "bad")
 
-    def _must_be_on(self) -> None:
-        if not self.is_on:
-            raise HTTPException(404)
+
+def _must_be_on(approvals: Approvals) -> None:
+    """Otherwise this household sends without asking."""
+    if not approvals.is_on:
+        raise HTTPException(404)
 
 
 def _refusal(error: PostroomError) -> str:
@@ -253,14 +254,13 @@ def newest_first(questions: Sequence[QuestionCard], actions: Sequence[Action]) -
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulePages:
     approvals: Approvals
-    is_on: bool
     channels: Sequence[str]
 
     async def show(self, visit: Visit) -> Response:
         return await self._page(visit, {}, "")
 
     async def make(self, visit: Visit) -> Response:
-        self._must_be_on()
+        _must_be_on(self.approvals)
         try:
             asked = rule_request(visit.form, visit.now_us)
             if not asked.constraints:
@@ -271,7 +271,7 @@ class RulePages:
         return visit.go("/approvals/rules", "The rule stands from now on.")
 
     async def revoke(self, visit: Visit) -> Response:
-        self._must_be_on()
+        _must_be_on(self.approvals)
         try:
             await self.approvals.revoke_rule(visit.principal, visit.path["id"][:64])
         except PostroomError as error:
@@ -279,7 +279,7 @@ class RulePages:
         return visit.go("/approvals/rules", "Revoked. What it let pass before stays sent.")
 
     async def _page(self, visit: Visit, typed: dict[str, str], complaint: str) -> Response:
-        self._must_be_on()
+        _must_be_on(self.approvals)
         rules = await self._listed(visit.principal)
         made = [by for rule in rules or () for by in (rule.created_by, rule.revoked_by)]
         names = await visit.names((place for rule in rules or () for place in self._places(rule)), actors(*made))
@@ -312,10 +312,6 @@ class RulePages:
             return await self.approvals.rules(who)
         except PostroomError:
             return None
-
-    def _must_be_on(self) -> None:
-        if not self.is_on:
-            raise HTTPException(404)
 
 
 def rule_wish(form: Form, now_us: int) -> RuleRequest | None:

@@ -172,7 +172,7 @@ class Names:
 
     def actor(self, actor: str) -> ShownPerson:
         """Who acted, as records write it: a person by name, anything else as it is."""
-        person_id = _actor_id(actor)
+        person_id = actor_id(actor)
         return self.of(person_id) if person_id else ShownPerson(address=actor)
 
     def _known(self, one: HeldAddress, channel: str = "", address: str = "") -> ShownPerson:
@@ -225,7 +225,7 @@ def _holders(found: Sequence[HeldAddress], place: Place) -> Sequence[HeldAddress
     return proved or sorted(here, key=lambda one: (one.name, one.person_id))
 
 
-def _actor_id(actor: str) -> str | None:
+def actor_id(actor: str) -> str | None:
     """The person whom a record names as the one who acted; None for agents and programs."""
     role, _, name = actor.partition(":")
     if actor == str(OPERATOR):
@@ -234,7 +234,7 @@ def _actor_id(actor: str) -> str | None:
 
 
 def actors(*records: str | None) -> list[str]:
-    return [found for one in records if one and (found := _actor_id(one))]
+    return [found for one in records if one and (found := actor_id(one))]
 
 
 # -- Where a person can go: what is theirs first, then the household's, with how much waits behind each --

@@ -71,11 +71,8 @@ def _drop_notice(response: Response, request: Request) -> None:
     _set(response, request, _NOTICE, "", 0)
 
 
-def did_nothing(response: Response) -> bool:
-    """Whether the page that comes next is told of a failure."""
-    return any(
-        name == b"set-cookie" and value.startswith(f"{_NOTICE}=bad.".encode()) for name, value in response.raw_headers
-    )
+class NothingDone(RedirectResponse):
+    """To a page that says so."""
 
 
 def browser_secret(request: Request) -> str:
@@ -282,7 +279,7 @@ class Visit:
 
     def go(self, path: str, notice: str = "", tone: Tone = "good") -> Response:
         """After an act: to a page that can be loaded again without acting again."""
-        response = RedirectResponse(ROOT + path, status_code=303)
+        response = (NothingDone if tone == "bad" else RedirectResponse)(ROOT + path, status_code=303)
         if notice:
             _leave_notice(response, self.request, notice, tone)
         return response

@@ -29,10 +29,10 @@ from postroom.console.visit import (
     ConsoleSection,
     Form,
     FormRefused,
+    NothingDone,
     Templates,
     Visit,
     check_token,
-    did_nothing,
     message,
     read_form,
     session_secret,
@@ -184,11 +184,11 @@ def approvals_desk(
     approvals: Approvals | None,
     clock: Clock,
 ) -> ApprovalsDesk:
-    is_on, known = settings.approvals_on, known_channels(settings)
+    known = known_channels(settings)
     made = decisions(settings, store, clock, approvals)
     letters = frozenset(name for name, can in known.items() if can.style == "letter")
-    pages = ApprovalPages(approvals=made, is_on=is_on, letters=letters, files=store.files)
-    rules = RulePages(approvals=made, is_on=is_on, channels=sorted(known))
+    pages = ApprovalPages(approvals=made, letters=letters, files=store.files)
+    rules = RulePages(approvals=made, channels=sorted(known))
     return ApprovalsDesk(pages=pages, section=approvals_section(pages, rules, made.may_decide))
 
 
@@ -325,7 +325,7 @@ class _Doors:
         form = await read_form(visit.request)
         check_token(form, visit.secret)
         response = await page.handler(replace(visit, form=form))
-        if response.status_code < 400 and not did_nothing(response):
+        if response.status_code < 400 and not isinstance(response, NothingDone):
             await self._noted(entry_of(page.path, replace(visit, form=form)))
         return response
 

@@ -13,7 +13,7 @@ import structlog
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from postroom.console.frame import Names, ShownPerson, actors
+from postroom.console.frame import Names, ShownPerson, actor_id, actors
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery, NewAudit, Noted
 from postroom.kernel.database.audit import StoredAudit
@@ -55,14 +55,6 @@ def read_cursor(text: str) -> tuple[int, str] | None:
     found = _FORM.fullmatch(text)
     at_us = int(found[1]) if found else 0
     return (at_us, found[2]) if found and at_us < 2**63 else None
-
-
-def _person_in(text: str) -> str:
-    """The id of the person a principal or a subject names; empty when it names none."""
-    kind, colon, identifier = text.partition(":")
-    if text == OPERATOR.name:
-        return OWNER
-    return identifier if colon and kind in (Role.PERSON, Role.USER) else ""
 
 
 def actors_of(person_id: str) -> tuple[str, ...]:
@@ -302,13 +294,13 @@ class AuditPages:
         )
 
     async def _lines(self, visit: Visit, found: Sequence[AuditEntry]) -> Sequence[AuditLine]:
-        people = {_person_in(one.subject) for one in found} - {""}
-        names = await visit.names([], {*people, *actors(*(one.actor for one in found))})
+        named = actors(*(one.subject for one in found), *(one.actor for one in found))
+        names = await visit.names([], set(named))
         return [_line(one, names) for one in found]
 
 
 def _line(entry: AuditEntry, names: Names) -> AuditLine:
-    person_id = _person_in(entry.subject)
+    person_id = actor_id(entry.subject)
     about = names.of(person_id).name if person_id else ""
     return AuditLine(entry=entry, who=names.actor(entry.actor), about=about, link=_link(entry.subject))
 

@@ -66,11 +66,7 @@ REASONS: Final = {
 _ENDS: Final = {
     _S.ACKNOWLEDGED: "It was acknowledged.",
     _S.UNANSWERED: "No one answered it, and it was given up.",
-    _S.MUTED: "It was not sent",
-    _S.MERGED: "It was not sent on its own",
-    _S.WITHDRAWN: "It was withdrawn and not sent",
     _S.RECALLED: "It had been sent and was withdrawn then; a correction went after it.",
-    _S.EXPIRED: "It was not sent",
     _S.UNDELIVERABLE: "It could not be delivered, and no other way was left.",
     _S.REFUSED: "It was not sent: no person approved it.",
     _S.SENT: "It was sent.",
@@ -78,6 +74,12 @@ _ENDS: Final = {
     _S.WAITING: "It was sent and waits to be acknowledged.",
     _S.RELEASED: "It is on its way.",
     _S.DIGESTING: "It is on its way in a digest.",
+}
+_NOT_SENT: Final = {  # and why
+    _S.MUTED: "It was not sent",
+    _S.MERGED: "It was not sent on its own",
+    _S.WITHDRAWN: "It was withdrawn and not sent",
+    _S.EXPIRED: "It was not sent",
 }
 
 
@@ -98,7 +100,7 @@ def _sentences(view: NoticeView, person: str, now_us: int) -> Iterator[str]:
     if view.state in (_S.ACCEPTED, _S.HELD):
         yield _waits(view, now_us)
     else:
-        yield from _became(view)
+        yield _became(view)
     yield from _sent_as(view)
 
 
@@ -121,15 +123,11 @@ def _waits(view: NoticeView, now_us: int) -> str:
     return f"It is held{because}; the next look is {relative(view.until_us, now_us)}."
 
 
-def _became(view: NoticeView) -> Iterator[str]:
-    words = _ENDS[view.state]
-    last = view.decisions[-1] if view.decisions else None
-    if words.endswith("."):
-        yield words
-    elif last is not None and last.reasons:
-        yield f"{words}: {_because(last.reasons)}."
-    else:
-        yield f"{words}."
+def _became(view: NoticeView) -> str:
+    if (whole := _ENDS.get(view.state)) is not None:
+        return whole
+    reasons = view.decisions[-1].reasons if view.decisions else ()
+    return f"{_NOT_SENT[view.state]}{f': {_because(reasons)}' if reasons else ''}."
 
 
 def _sent_as(view: NoticeView) -> Iterator[str]:
