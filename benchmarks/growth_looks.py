@@ -30,7 +30,7 @@ from postroom.overview import pruning as prune_deliveries
 from postroom.overview.counts import (
     ConsoleDeadLetters,
     ConsoleDeliveries,
-    ConsoleHealth,
+    ConsoleOverview,
     StoredOverview,
 )
 from postroom.overview.pruning import STALE
@@ -93,7 +93,7 @@ class Asked:
         }
 
     def _front(self) -> dict[str, Look]:
-        health, audit = ConsoleHealth(self.database, CHANNELS, BreakerPolicy()), StoredAudit(self.database, str)
+        health, audit = ConsoleOverview(self.database, CHANNELS, BreakerPolicy()), StoredAudit(self.database, str)
         overview, talks = StoredOverview(self.database), TalkPulse(self.database)
         return {
             "badges of the navigation": lambda: overview.waits(WHO, WHO, self.now_us),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import AfterValidator, AliasPath, BeforeValidator, Field
 
-from postroom.attention.model import DAYS, Policy, Preset, policy_mapping
-from postroom.attention.rules.policy import Absence, Rules, absence_mapping
+from postroom.attention.model import DAYS, Preset, policy_mapping
+from postroom.attention.rules.policy import Absence, absence_mapping
 from postroom.kernel.acts.declaration import (
     CHANGES,
     EVERYONE,
@@ -27,7 +27,7 @@ from postroom.kernel.acts.declaration import (
 )
 from postroom.kernel.acts.reading import At, Moment, Name, Whatever, judged, moment_or
 from postroom.kernel.values.fields import Document
-from postroom.kernel.values.ids import SECOND_US, seconds, to_text
+from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.principal import OWNER
 from postroom.message.wishes import URGENCIES, Urgency
 
@@ -555,28 +555,8 @@ async def _policy_answer(call: Desk, person: str) -> PolicyAnswer:
         person_id=person,
         policy=policy_mapping(policy) if policy is not None else None,
         hash=digest,
-        rules=policy_mapping(_as_policy(await attention.rules(person))),
+        rules=(await attention.rules(person)).written(),
         away=[absence_mapping(one) for one in await attention.absences(person)],
-    )
-
-
-def _as_policy(rules: Rules) -> Policy:
-    return Policy(
-        zone=rules.zone,
-        quiet_hours=rules.quiet_hours,
-        let_pass=rules.let_pass,
-        slots=rules.slots,
-        collect=rules.collect,
-        budget=rules.budget,
-        ceiling=rules.ceiling,
-        agents=tuple(rules.agents.items()),
-        categories=tuple(rules.categories.items()),
-        escalation=rules.escalation,
-        fallback=rules.fallback,
-        repeat_seconds=rules.repeat_seconds,
-        duplicate_seconds=rules.duplicate_us // SECOND_US,
-        expires_seconds=None if rules.expires_us is None else rules.expires_us // SECOND_US,
-        mandatory=rules.mandatory,
     )
 
 

@@ -423,7 +423,7 @@ class NoticeBook:
         return turn
 
     def wanted(self, person: str, more: Wanted | None = None) -> Wanted:
-        looked_back = max(_REMEMBERED_US, self.policies.rules(person).duplicate_us + _MARGIN_US)
+        looked_back = max(_REMEMBERED_US, seconds(self.policies.rules(person).duplicate_seconds) + _MARGIN_US)
         return replace(more or Wanted(), since_us=self.clock.now_us() - looked_back)
 
     async def by_id(self, policy: Policy) -> Policy:

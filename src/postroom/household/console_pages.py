@@ -67,7 +67,6 @@ from postroom.overview.audit import entry_of
 from postroom.overview.counts import (
     ConsoleDeadLetters,
     ConsoleDeliveries,
-    ConsoleHealth,
     ConsoleOverview,
 )
 from postroom.overview.health import Machinery, health_section
@@ -147,7 +146,7 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
         ),
         deliveries_section(ConsoleDeliveries(store.database, channels, attempts), tools, world.store.files, concerned),
         dead_letters_section(ConsoleDeadLetters(store.database, channels), tools, bulk, concerned),
-        health_section(ConsoleHealth(store.database, channels, breaker), tools, world.attention, machinery),
+        health_section(overview, tools, world.attention, machinery),
         people_desk(settings, world.store, world.clock, world.inbox.email_due.ring, overviews),
         devices_desk(settings, world.store, world.outbound, world.clock),
     ]

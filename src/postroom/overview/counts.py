@@ -319,9 +319,10 @@ def decided(connection: Connection, since_us: int) -> list[float]:
 
 
 class ConsoleOverview:
-    """The first page, read from the ledger and from nothing else."""
+    """The first page and that of health, read from the ledger and from nothing else."""
 
     def __init__(self, database: Database, channels: Sequence[str], breaker: BreakerPolicy) -> None:
+        self._database = database
         self._record = StoredOverview(database)
         self._circuits = StoredCircuits(database)
         self._figures = StoredFigures(database, was_refused())
@@ -344,6 +345,25 @@ class ConsoleOverview:
 
     async def latest(self, limit: int) -> Sequence[DeliverySummary]:
         return (await self._deliveries.search(DeliveryQuery(page=RowPage(limit=limit))))[:limit]
+
+    async def hearing(self) -> Sequence[InboundTrouble]:
+        return await StoredTroubles(self._database).listed()
+
+    async def closed(self, most: int) -> Sequence[ClosedAddress]:
+        return await StoredClosedAddresses(self._database).newest(most)
+
+    async def workers(self, now_us: int) -> Sequence[LivingWorker]:
+        return await self._database.read(partial(living, now_us=now_us))
+
+    async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Slice]:
+        return await self._database.read(partial(series, edges_us=edges_us, most=most))
+
+    async def arrivals(self, since_us: int, until_us: int) -> Sequence[Took]:
+        """Of one stretch, the newest."""
+        return await self._database.read(partial(arrivals, since_us=since_us, until_us=until_us))
+
+    async def decided(self, since_us: int) -> Sequence[float]:
+        return await self._database.read(partial(decided, since_us=since_us))
 
 
 class ConsoleDeliveries:
@@ -375,28 +395,3 @@ class ConsoleDeadLetters:
 
     async def letter(self, dead_letter_id: DeadLetterId) -> OpenedLetter | None:
         return await self._record.letter(dead_letter_id)
-
-
-class ConsoleHealth(ConsoleOverview):
-    def __init__(self, database: Database, channels: Sequence[str], breaker: BreakerPolicy) -> None:
-        super().__init__(database, channels, breaker)
-        self._database = database
-
-    async def hearing(self) -> Sequence[InboundTrouble]:
-        return await StoredTroubles(self._database).listed()
-
-    async def closed(self, most: int) -> Sequence[ClosedAddress]:
-        return await StoredClosedAddresses(self._database).newest(most)
-
-    async def workers(self, now_us: int) -> Sequence[LivingWorker]:
-        return await self._database.read(partial(living, now_us=now_us))
-
-    async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Slice]:
-        return await self._database.read(partial(series, edges_us=edges_us, most=most))
-
-    async def arrivals(self, since_us: int, until_us: int) -> Sequence[Took]:
-        """Of one stretch, the newest."""
-        return await self._database.read(partial(arrivals, since_us=since_us, until_us=until_us))
-
-    async def decided(self, since_us: int) -> Sequence[float]:
-        return await self._database.read(partial(decided, since_us=since_us))

@@ -20,7 +20,7 @@ from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.kernel.values.zones import duration, said_moment
 from postroom.message.inbound import InboundTrouble
-from postroom.overview.counts import ConsoleHealth
+from postroom.overview.counts import ConsoleOverview
 from postroom.overview.today import answered
 
 _NOTHING: Final = "Nothing to do."
@@ -327,7 +327,7 @@ class Machinery:
 
 
 def health_section(
-    reader: ConsoleHealth,
+    reader: ConsoleOverview,
     tools: Tools,
     notices: Attention | None = None,
     machinery: Machinery | None = None,
@@ -369,7 +369,7 @@ def _people(waited: Sequence[float]) -> tuple[int, float] | None:
 
 
 async def _states(
-    reader: ConsoleHealth,
+    reader: ConsoleOverview,
     circuits: Document,
     limits: Document | None,
     deaf: Sequence[InboundTrouble],

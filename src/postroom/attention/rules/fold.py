@@ -444,7 +444,7 @@ def _others(scene: Scene) -> list[Standing]:
 
 def _original(scene: Scene) -> str | None:
     """The first that said the same shortly before; asked once, when it arrives."""
-    notice, window = scene.standing.notice, scene.rules.duplicate_us
+    notice, window = scene.standing.notice, seconds(scene.rules.duplicate_seconds)
     if scene.standing.state is not NoticeState.ACCEPTED or notice.key is not None or not notice.fingerprint:
         return None
     for other in _others(scene):

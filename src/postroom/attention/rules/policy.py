@@ -20,6 +20,7 @@ from postroom.attention.model import (
     Preset,
     QuietWindow,
     policy_hash,
+    policy_mapping,
 )
 from postroom.attention.rules.times import Rotation, moment, on_duty, quiet_until
 from postroom.kernel.values.errors import FieldError
@@ -389,8 +390,8 @@ class Rules:
     escalation: tuple[EscalationStep, ...] = ()
     fallback: tuple[str, ...] = ()
     repeat_seconds: tuple[int, ...] = _REPEATS
-    duplicate_us: int = 0
-    expires_us: int | None = None
+    duplicate_seconds: int = 0
+    expires_seconds: int | None = None
     mandatory: tuple[str, ...] = _MANDATORY
 
     def urgency(self, notice: AcceptedNotice) -> Urgency:
@@ -411,8 +412,15 @@ class Rules:
     def expiry(self, notice: AcceptedNotice) -> int | None:
         if notice.expires_us is not None:
             return notice.expires_us
-        waits = self.expires_us is not None and rank(self.urgency(notice)) <= rank(Urgency.NORMAL)
-        return notice.created_us + (self.expires_us or 0) if waits else None
+        if self.expires_seconds is None or rank(self.urgency(notice)) > rank(Urgency.NORMAL):
+            return None
+        return notice.created_us + seconds(self.expires_seconds)
+
+    def written(self) -> Document:
+        """As a policy that says all of it."""
+        same = {name: getattr(self, name) for name in KEYS if name not in ("preset", "agents", "categories")}
+        agents, categories = tuple(self.agents.items()), tuple(self.categories.items())
+        return policy_mapping(Policy(**same, agents=agents, categories=categories))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -474,8 +482,8 @@ def merged(household: Policy | None, person: Policy | None, zone: str = "UTC") -
         escalation=_first(scopes, "escalation") or (),
         fallback=_first(scopes, "fallback") or (),
         repeat_seconds=_REPEATS if (repeats := _first(scopes, "repeat_seconds")) is None else repeats,
-        duplicate_us=seconds(_first(scopes, "duplicate_seconds") or 0),
-        expires_us=seconds(_EXPIRES_SECONDS if expires is None else expires),
+        duplicate_seconds=_first(scopes, "duplicate_seconds") or 0,
+        expires_seconds=_EXPIRES_SECONDS if expires is None else expires,
         mandatory=_mandatory(scopes),
     )
 

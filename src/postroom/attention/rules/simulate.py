@@ -223,9 +223,9 @@ class Neighbourhood:
     def _context(self, standing: Standing, rules: Rules) -> Iterator[str]:
         """What makes one superfluous, and who is in a digest with it."""
         notice = standing.notice
-        if standing.state is NoticeState.ACCEPTED and rules.duplicate_us:
+        if standing.state is NoticeState.ACCEPTED and rules.duplicate_seconds:
             for name in reversed(self._alike[notice.agent, notice.fingerprint]):
-                if self._notices[name].notice.created_us <= notice.created_us - rules.duplicate_us:
+                if self._notices[name].notice.created_us <= notice.created_us - seconds(rules.duplicate_seconds):
                     break
                 yield name
         if notice.key is not None:
