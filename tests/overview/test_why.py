@@ -31,7 +31,6 @@ from postroom.message.delivery import TERMINAL, AttemptResult, QuarantineReason,
 from postroom.message.inbound import Assurance, NewsKind
 from postroom.overview.why import ApprovalStanding, Around, why, why_refused
 from postroom.overview.why_held import (
-    _ENDS,
     EmailCopy,
     KeptNote,
     sentences,
@@ -604,4 +603,3 @@ def test_there_are_words_for_every_state() -> None:
     first = view({}, accepted("a", "09:00"))
     for state in NoticeState:
         assert why_notice(replace(first, standing=replace(first.standing, state=state)), "Ada", moment("10:00"))
-    assert set(_ENDS) == set(NoticeState) - {NoticeState.ACCEPTED, NoticeState.HELD}
