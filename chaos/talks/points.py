@@ -25,7 +25,7 @@ def watch_inbound(crash: Crash) -> None:
         return "save_offset", tokens
 
     around(StoredInbound, "keep", crash, keep)
-    around(StoredInbound, "decide", crash, lambda kept, *_: ("decide", token_of(kept.message.text)))
+    around(StoredInbound, "decide", crash, lambda message, *_: ("decide", token_of(message.text)))
     around(StoredInbound, "move", crash, lambda kept, move, *_, **__: (str(move), token_of(kept.message.text)))
     around(Marks, "save_offset", crash, save_offset)
     around(StoredSessions, "add", crash, lambda new, **_: ("session", token_of(new.prompt)))

@@ -14,7 +14,6 @@ from mcp import Client
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 
-from postroom.butlers.messenger.server import rules
 from postroom.cli.doctor.checks import look_at_butlers
 from postroom.cli.up import remember_address
 from postroom.delivery.rules import limits
@@ -27,7 +26,7 @@ from postroom.household.intents import assistant_server
 from postroom.household.store import Approvers, open_store, watched
 from postroom.inbox.model import NewNotification
 from postroom.kernel.guard.tokens import TokenFile
-from postroom.kernel.guard.tools import Rule, person
+from postroom.kernel.guard.tools import Rule, approver, person
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import DeliveryId, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, TOKEN_META, Principal, Role
@@ -56,7 +55,7 @@ async def test_a_person_decides_from_the_moment_the_role_is_given_until_it_is_ta
         ann = await stored.create(HOUSEHOLD_OWNER, NewPerson(name="Ann"), source="api", now_us=1)
         person, program = Principal(Role.PERSON, ann.id), Principal(Role.PROGRAM, ann.id, person=ann.id)
         async with watched(stored, people, CountedLoops(clock)):
-            may_decide = rules(Approvers(["ben"], people))["approve_action"]
+            may_decide = approver(Approvers(["ben"], people))
             allowed = [may_decide(person)]
             for role in (PersonRole.APPROVER, PersonRole.MEMBER):
                 await stored.change(
@@ -339,7 +338,7 @@ async def mail_subjects(http: aiohttp.ClientSession, sandbox: str) -> list[str]:
     raise AssertionError("no mail arrived")
 
 
-# Every door may add its tools to the assistants' server, and a tool without a rule is nobody's.
+# Every door may add its tools to the assistants' server; a tool without a rule is nobody's, and shown to nobody.
 class Known:
     def verify(self, token: str) -> Principal | None:
         return Principal(Role.USER, token) if token == "ada" else None
@@ -359,7 +358,7 @@ async def test_tools_of_all_doors_are_there_and_only_those_with_a_rule_can_be_ca
     server = assistant_server(Known(), [add_one, add_another_and_forget_its_rule])
     meta: Any = {TOKEN_META: "ada"}
     async with Client(server) as client:
-        assert {tool.name for tool in (await client.list_tools()).tools} == {"one", "another"}
+        assert {tool.name for tool in (await client.list_tools(meta=meta)).tools} == {"one"}
         assert not (await client.call_tool("one", {}, meta=meta)).is_error
         with pytest.raises(MCPError):
             await client.call_tool("another", {}, meta=meta)

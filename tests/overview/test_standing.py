@@ -12,6 +12,7 @@ import pytest
 from tests.agents.coding.test_quick import HEAVY, imported
 from tests.cli.command import postroom, postroom_beside
 from tests.docs.commands import parse_postroom
+from tests.household.asked_household import phone
 from tests.household.living import QUICK, Living, living
 from tests.services.ports import free_port
 
@@ -20,7 +21,7 @@ from postroom.overview.standing import SeenHousehold, document, lines
 
 APPROVING = {"approvals": {"enabled": True, "ask_owner": False}}
 NOTHING = {"questions": 0, "approvals": 0, "unread": 0, "held": 0, "dead_letters": 0}
-ASKED = {"question": "Deploy?", "options": [{"value": "yes"}, {"value": "no"}], "to": "owner"}
+ASKED: dict[str, Any] = {"question": "Deploy?", "options": [{"value": "yes"}, {"value": "no"}], "to": "owner"}
 
 
 async def told() -> dict[str, Any]:
@@ -59,6 +60,7 @@ async def test_it_says_what_waits_as_the_api_counts_it_and_imports_nothing_heavy
         before = await told()
         quiet = (await postroom_beside()).out
         await ask(household)
+        await phone(household, ASKED["question"])  # until then it may log of the card where the command writes
         waits, shown = await told(), (await postroom_beside()).out
         packages = await asyncio.to_thread(imported)
 
