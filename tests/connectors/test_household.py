@@ -12,11 +12,12 @@ import pytest
 from tests.contract.pieces import Piecemeal
 from tests.telephone import CHATGPT, OWNER, settings_for, telephone
 
-from postroom.connectors.household import CallerClient, HouseholdClient
+from postroom.connectors.household import CallerElsewhere, HouseholdElsewhere
 from postroom.intents.acts import SubmitIntent
 from postroom.kernel.acts.reading import made
 from postroom.kernel.values.errors import Code, Refused
-from postroom.people.model import InputMode
+from postroom.people.contacts import ResolveContact
+from postroom.settings.reach import HouseholdClient
 
 
 def never(*_given: object, **_named: object) -> None:
@@ -27,7 +28,7 @@ def never(*_given: object, **_named: object) -> None:
 async def test_a_message_by_an_adapter_at_home_goes_through_the_switchboard_and_no_port_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(HouseholdClient, "under", never)
+    monkeypatch.setattr(HouseholdClient, "ask", never)
     async with telephone(settings_for(tmp_path)) as line:
         sent = await line.adapt({"requester_agent": OWNER, "recipient_name": "Bob", "message": "Hello"}, CHATGPT)
         intent_id = sent.body["delivery"]["intent_id"]
@@ -64,10 +65,14 @@ async def bad_gateway(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ASK = made(SubmitIntent, intent_type="intent.ask.v1", to_agent="agent://user/ann", payload={})
 
 
+def elsewhere(url: str) -> HouseholdElsewhere:
+    return HouseholdElsewhere(HouseholdClient(url))
+
+
 @asynccontextmanager
-async def household(behaviour: Behaviour) -> AsyncIterator[CallerClient]:
+async def household(behaviour: Behaviour) -> AsyncIterator[CallerElsewhere]:
     server = await asyncio.start_server(behaviour, "127.0.0.1", 0)
-    client = HouseholdClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    client = elsewhere(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
     try:
         yield client.under(CHATGPT, "token")
     finally:
@@ -78,8 +83,8 @@ async def household(behaviour: Behaviour) -> AsyncIterator[CallerClient]:
 async def test_an_answer_that_arrives_in_pieces_is_read_whole() -> None:
     taken = {"intent_id": "i", "status": "SUBMITTED", "lifecycle_status": "SUBMITTED", "legacy_status": "accepted"}
     async with Piecemeal({"ok": True, **taken, "created_at": "now", "words": "word " * 50}) as server:
-        client = HouseholdClient(server.url)
-        told = await client.under(CHATGPT, "token").submit(ASK)
+        client = elsewhere(server.url)
+        told = await client.under(CHATGPT, "token").ask(ASK)
         assert told.model_dump() == {"ok": True, **taken, "created_at": "now"}
         await client.close()
 
@@ -88,7 +93,7 @@ async def test_an_answer_that_arrives_in_pieces_is_read_whole() -> None:
 async def test_a_message_that_may_have_been_taken_is_not_said_to_be_unsent(behaviour: Behaviour) -> None:
     async with household(behaviour) as caller:
         with pytest.raises(Refused) as refused:
-            await caller.submit(ASK)
+            await caller.ask(ASK)
 
     assert refused.value.code is Code.UPSTREAM_UNAVAILABLE
     assert "nothing was sent" not in refused.value.message
@@ -100,15 +105,15 @@ async def test_a_message_that_may_have_been_taken_is_not_said_to_be_unsent(behav
 async def test_looking_for_somebody_sends_nothing_however_it_ends(behaviour: Behaviour) -> None:
     async with household(behaviour) as caller:
         with pytest.raises(Refused) as refused:
-            await caller.resolve("agent://household/owner", "Bob", InputMode.TEXT)
+            await caller.ask(made(ResolveContact, owner_agent=OWNER, query="Bob"))
 
     assert "nothing was sent" in refused.value.message
 
 
 async def test_a_household_that_is_not_there_was_told_nothing(free_port: int) -> None:
-    client = HouseholdClient(f"http://127.0.0.1:{free_port}")
+    client = elsewhere(f"http://127.0.0.1:{free_port}")
     with pytest.raises(Refused) as refused:
-        await client.under(CHATGPT, "token").submit(ASK)
+        await client.under(CHATGPT, "token").ask(ASK)
     await client.close()
 
     assert "nothing was sent" in refused.value.message

@@ -69,7 +69,7 @@ async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistan
             new = new_contact(name=name, telegram_chat_id=chat)
             await store.people.create(HOUSEHOLD_OWNER, new, source="api", now_us=clock.now_us())
         server = GuardedServer("assistants", ToolPolicy({}, tokens))
-        add_tools(server, ACTS, built.assistant)
+        add_tools(server, ACTS, built.at_home)
         yield Assistants(server, tokens, built, post)
 
 

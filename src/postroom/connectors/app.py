@@ -13,7 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from pydantic import BaseModel, Field
 
-from postroom.connectors.household import AdaptAnswer, Adapter, HouseholdAt, HouseholdClient
+from postroom.connectors.household import AdaptAnswer, Adapter, HouseholdAt, HouseholdElsewhere
 from postroom.connectors.profile import Face
 from postroom.intents.envelope import AssistantCall, complaints_of, refuse, validator
 from postroom.kernel.guard.answered_once import declare_key
@@ -28,6 +28,7 @@ from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HEADER, PRINCIPAL, Agency, Principal, Role, agreed_key, refuse_key
 from postroom.settings import Settings
 from postroom.settings.load import from_process
+from postroom.settings.reach import HouseholdClient
 
 # Open to the guard, because these answer "no token" in the adapters' own shape.
 _ADAPT: Final = "/v1/adapt"
@@ -201,7 +202,7 @@ def standalone(face: Face) -> FastAPI:
     """For uvicorn: the household is looked for where the settings say."""
     settings, _ = from_process()
     api_url = settings.connector(face.name).household_url or web_address(settings.host, settings.ports.api)
-    household_at = HouseholdClient(api_url)
+    household_at = HouseholdElsewhere(HouseholdClient(api_url))
     return adapter_app(face, adapter_parts(face, settings, household_at, own_url=own_url(face, settings)))
 
 

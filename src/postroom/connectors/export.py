@@ -13,13 +13,14 @@ from typing import (
 import typer
 
 from postroom.connectors.app import AdapterParts, adapter_app, adapter_parts, own_url
-from postroom.connectors.household import HouseholdClient
+from postroom.connectors.household import HouseholdElsewhere
 from postroom.connectors.profile import CHATGPT, FACES, GEMINI, Face
 from postroom.kernel.running.terminal import Home, Json, say, say_json
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import did_you_mean, web_address
 from postroom.settings import Settings
 from postroom.settings.load import from_process
+from postroom.settings.reach import HouseholdClient
 
 app = typer.Typer(help="Connect ChatGPT and Gemini.", no_args_is_help=True)
 
@@ -76,7 +77,8 @@ def export(
 
 def _files(which: str, settings: Settings, url: str, mcp_url: str) -> dict[str, str]:
     api, face = web_address(settings.host, settings.ports.api), FACES[which]
-    parts = adapter_parts(face, settings, HouseholdClient(api), own_url=own_url(face, settings), public_url=url)
+    there = HouseholdElsewhere(HouseholdClient(api))
+    parts = adapter_parts(face, settings, there, own_url=own_url(face, settings), public_url=url)
     return chatgpt_files(parts) if face is CHATGPT else gemini_files(parts, mcp_url or f"{api}/mcp")
 
 

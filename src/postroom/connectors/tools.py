@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
-from postroom.connectors.household import Adapter, DecisionModeAnswer, Direct, RecipientAnswer
+from postroom.connectors.household import Adapter, DecisionModeAnswer, HouseholdHere, RecipientAnswer
 from postroom.intents.acts import Reply
 from postroom.intents.bodies import At, InboxAnswer
-from postroom.intents.desk import IntentDesk
 from postroom.intents.directory import Acting
 from postroom.intents.envelope import AssistantCall
 from postroom.intents.model import Folder, IntentStatus, ReceiptWord, WaitingReason
 from postroom.kernel.acts.declaration import PEOPLE, READS, Act, Answer, Call, Hints, Kind, Shape, Tool, act, said
+from postroom.kernel.acts.reading import made
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import is_uuid
+from postroom.people.contacts import ConfirmContact, ResolveContact
 from postroom.people.model import InputMode
-from postroom.people.names.resolve import Confirmation, Confirmer, Resolver
 
 _ASSISTANTS: Final = PEOPLE | {Kind.CONNECTOR}
 """People and the assistants that act for them."""
@@ -30,13 +29,6 @@ _NAME: Final = "As the person said it, in any language."
 _INPUT_MODE: Final = "`voice` when the person spoke."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssistantParts:
-    gateway: IntentDesk
-    resolver: Resolver
-    confirmer: Confirmer
-
-
 class _ForSomebody(Act[Answer]):
     malformed: ClassVar[Code] = Code.SCHEMA_INVALID
 
@@ -44,11 +36,11 @@ class _ForSomebody(Act[Answer]):
         "Agent address you speak for; your own if left out."
     )
 
-    def sender(self, call: Call[AssistantParts]) -> str:
-        return call.work.gateway.agency.sender(call.caller, self.on_behalf_of, "on_behalf_of")
+    def sender(self, call: Call[HouseholdHere]) -> str:
+        return call.work.intents.agency.sender(call.caller, self.on_behalf_of, "on_behalf_of")
 
-    def acting(self, call: Call[AssistantParts]) -> Acting:
-        return call.work.gateway.acting(call.caller, self.on_behalf_of, "on_behalf_of")
+    def acting(self, call: Call[HouseholdHere]) -> Acting:
+        return call.work.intents.acting(call.caller, self.on_behalf_of, "on_behalf_of")
 
 
 # Find the person, and write to them.
@@ -68,9 +60,9 @@ class FindRecipient(_ForSomebody[RecipientAnswer]):
     name: Named = said(_NAME, ...)
     input_mode: InputMode = said(_INPUT_MODE, InputMode.TEXT)
 
-    async def do(self, call: Call[AssistantParts]) -> RecipientAnswer:
-        found = await call.work.resolver.resolve(self.sender(call), self.name, input_mode=self.input_mode)
-        return RecipientAnswer.of(found.decision_mode, found)
+    async def do(self, call: Call[HouseholdHere]) -> RecipientAnswer:
+        asked = made(ResolveContact, owner_agent=self.sender(call), query=self.name, input_mode=self.input_mode)
+        return RecipientAnswer.of(await call.work.under(call.caller).ask(asked))
 
 
 class ConfirmedAnswer(Shape):
@@ -87,10 +79,11 @@ class ConfirmRecipient(_ForSomebody[ConfirmedAnswer]):
     name: Named = said(_NAME, ...)
     resolution_token: _Token = said("Of the candidate the person chose.", ...)
 
-    async def do(self, call: Call[AssistantParts]) -> ConfirmedAnswer:
-        asked = Confirmation(owner_agent=self.sender(call), query=self.name, resolution_token=self.resolution_token)
-        memory = await call.work.confirmer.confirm(asked, by_person=call.caller.is_person)
-        return ConfirmedAnswer.model_validate(memory)
+    async def do(self, call: Call[HouseholdHere]) -> ConfirmedAnswer:
+        asked = made(
+            ConfirmContact, owner_agent=self.sender(call), query=self.name, resolution_token=self.resolution_token
+        )
+        return ConfirmedAnswer.model_validate(await call.work.under(call.caller).ask(asked))
 
 
 @act(by=_ASSISTANTS, tool=Tool("send_message", Hints(destroys=True, open_world=True)))
@@ -117,7 +110,7 @@ class SendMessage(_ForSomebody[DecisionModeAnswer]):
     macro_params: dict[str, Any] | None = said("What that way takes.")
     input_mode: InputMode = said(_INPUT_MODE, InputMode.TEXT)
 
-    async def do(self, call: Call[AssistantParts]) -> DecisionModeAnswer:
+    async def do(self, call: Call[HouseholdHere]) -> DecisionModeAnswer:
         asked = AssistantCall(
             from_agent=self.sender(call),
             to_agent=self.recipient_address,
@@ -133,9 +126,8 @@ class SendMessage(_ForSomebody[DecisionModeAnswer]):
             input_mode=self.input_mode,
             connector="mcp",
         )
-        parts = call.work
-        direct = Direct(parts.gateway, parts.resolver, parts.confirmer, call.caller)
-        adapter = Adapter(household=direct, clock=parts.gateway.clock, mint=parts.gateway.mint)
+        clock, mint = call.work.intents.clock, call.work.intents.mint
+        adapter = Adapter(household=call.work.under(call.caller), clock=clock, mint=mint)
         try:
             return await adapter.adapt(asked)
         except Refused as error:
@@ -184,9 +176,9 @@ class ReadThreads(_ForSomebody[InboxAnswer]):
     cursor: _Id | None = said("`next_cursor` of the page before.")
     limit: Annotated[int, Field(ge=1, le=50)] = said("How many.", 20)
 
-    async def do(self, call: Call[AssistantParts]) -> InboxAnswer:
+    async def do(self, call: Call[HouseholdHere]) -> InboxAnswer:
         agent = self.acting(call).agent
-        page = await call.work.gateway.threads.page(agent, self.status, _cursor(self.cursor), self.limit)
+        page = await call.work.intents.threads.page(agent, self.status, _cursor(self.cursor), self.limit)
         return InboxAnswer.of(page, agent)
 
 
@@ -197,8 +189,8 @@ class AnswerThread(_ForSomebody[IntentState]):
     thread_id: _Id = said("As the inbox shows it.", ...)
     message: Reply = said("The answer.", ...)
 
-    async def do(self, call: Call[AssistantParts]) -> IntentState:
-        threads = call.work.gateway.threads
+    async def do(self, call: Call[HouseholdHere]) -> IntentState:
+        threads = call.work.intents.threads
         return IntentState.model_validate(await threads.reply(self.acting(call), _id(self.thread_id), self.message))
 
 
@@ -208,8 +200,8 @@ class FollowMessage(_ForSomebody[IntentState]):
 
     intent_id: _Id = said("As send_message answered it.", ...)
 
-    async def do(self, call: Call[AssistantParts]) -> IntentState:
-        threads = call.work.gateway.threads
+    async def do(self, call: Call[HouseholdHere]) -> IntentState:
+        threads = call.work.intents.threads
         return IntentState.model_validate(await threads.visible(self.acting(call), _id(self.intent_id)))
 
 

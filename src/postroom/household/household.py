@@ -327,7 +327,7 @@ class _Builder:
             await self._stack.enter_async_context(working(built, self._loops, self._asking))
             self._correspondence = built
             self._routers += built.routers
-            self._assistant_doors.append(lambda server: add_tools(server, ASSISTANT_ACTS, built.assistant))
+            self._assistant_doors.append(lambda server: add_tools(server, ASSISTANT_ACTS, built.at_home))
         if MESSENGER in self._parts:
             way_out = self._plane or outbound
             files = file_taking(self._settings, store, self._roster, self._clock)

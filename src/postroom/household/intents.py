@@ -11,9 +11,8 @@ from fastapi import APIRouter
 from starlette.types import ASGIApp
 
 from postroom.connectors.app import adapter_app, adapter_parts
-from postroom.connectors.household import DirectHousehold, HouseholdClient
+from postroom.connectors.household import HouseholdElsewhere, HouseholdHere
 from postroom.connectors.profile import FACES
-from postroom.connectors.tools import AssistantParts
 from postroom.conversations.acts import ListSentToPerson
 from postroom.conversations.inbound import (
     ArrivingFiles,
@@ -60,13 +59,14 @@ from postroom.questions.asked_people import AskedPeople
 from postroom.questions.shapes import document
 from postroom.questions.telling import QuestionNews
 from postroom.settings import Settings
+from postroom.settings.reach import HouseholdClient
 
 
 def adapter(
     name: str, settings: Settings, *, own_url: str, api_url: str, at_home: Correspondence | None, failing: Failing
 ) -> ASGIApp:
     face, elsewhere = FACES[name], settings.connector(name).household_url
-    reached = at_home.at_home if at_home else HouseholdClient(elsewhere or api_url)
+    reached = at_home.at_home if at_home else HouseholdElsewhere(HouseholdClient(elsewhere or api_url))
     return adapter_app(face, replace(adapter_parts(face, settings, reached, own_url=own_url), failing=failing))
 
 
@@ -100,7 +100,6 @@ class Correspondence:
 
     desk: PeopleDesk
     gateway: IntentDesk
-    assistant: AssistantParts
     runner: Runner
     replies: IntentReplies
     subscribers: StoredWebhooks
@@ -117,9 +116,9 @@ class Correspondence:
         )
 
     @property
-    def at_home(self) -> DirectHousehold:
-        """For adapters in this process."""
-        return DirectHousehold(self.gateway, self.assistant.resolver, self.assistant.confirmer)
+    def at_home(self) -> HouseholdHere:
+        """For adapters in this process, and for assistants."""
+        return HouseholdHere(intents=self.gateway, people=self.desk)
 
     @property
     def routers(self) -> list[APIRouter]:
@@ -180,7 +179,6 @@ def build_correspondence(world: World, outbound: Outbound, route: TakeRoute, ask
     return Correspondence(
         desk=desk,
         gateway=gateway,
-        assistant=AssistantParts(gateway=gateway, resolver=desk.resolver, confirmer=desk.confirmer),
         runner=Runner(
             agenda=intents,
             courier=courier,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Final, Protocol
@@ -374,31 +374,6 @@ class Resolution:
             "resolution_token": self.resolution_token,
             "expires_at": self.expires_at,
         }
-
-
-def read_resolution(document: Mapping[str, Any]) -> Resolution:
-    """The other way round, for whoever asked a registry over the wire; raises KeyError or ValueError."""
-    return Resolution(
-        query=str(document["query_normalized"]),
-        decision_mode=DecisionMode(document["decision_mode"]),
-        why=str(document["why"]),
-        match_type=MatchType(document["match_type"]) if document["match_type"] else None,
-        candidates=tuple(
-            Candidate(
-                agent_address=str(one["agent_address"]),
-                display_name=str(one["display_name"]),
-                alias=str(one["alias"]),
-                match_type=MatchType(one["match_type"]),
-                score=float(one["score"]),
-                hint=str(one["hint"]),
-                why=str(one["why"]),
-                resolution_token=one.get("resolution_token"),
-            )
-            for one in document["candidates"]
-        ),
-        resolution_token=document["resolution_token"],
-        expires_at=document["expires_at"],
-    )
 
 
 # Pairings: how a person proves that an address is theirs.

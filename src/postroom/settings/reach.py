@@ -14,9 +14,13 @@ from urllib.parse import quote, urlencode, urlsplit
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.serving import REVISION
 from postroom.kernel.values.errors import (
+    Code,
     DeliveryTimeout,
+    FieldError,
     InternalError,
     OutcomeUncertain,
+    PostroomError,
+    Refused,
     SettingsError,
     TargetUnavailable,
     UserError,
@@ -27,6 +31,8 @@ from postroom.kernel.values.principal import OPERATOR
 
 if TYPE_CHECKING:
     from urllib.request import Request
+
+    from aiohttp import ClientSession
 
     from postroom.kernel.acts.declaration import Act, Answer
     from postroom.settings import Settings
@@ -183,6 +189,87 @@ class Elsewhere:
                 f"{self.url} does not answer as a household does; is that its API port? Set POSTROOM_URL to it."
             )
         return answer
+
+
+# -- The same for a program that waits for other things meanwhile ---
+
+_CONNECT_SECONDS: Final = 3.0
+
+
+class Unanswered(TargetUnavailable):
+    """No household's answer came; `has_left` where it may have done what it was asked all the same."""
+
+    def __init__(self, said: str, *, has_left: bool) -> None:
+        super().__init__(said)
+        self.has_left = has_left
+
+
+class HouseholdClient:
+    """A household in another process: connections that are shared by all in whose name it is asked."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        self._session: ClientSession | None = None
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def ask(self, one: Act[Answer], token: str, key: str | None = None) -> Answer:
+        """Raises Refused with the household's own words and code, and Unanswered."""
+        from postroom.kernel.acts.calling import answer_from, request_of
+
+        method, target, body = request_of(one)
+        status, answer = await self._told(method, target, body, token, {"Idempotency-Key": key} if key else {})
+        if isinstance(answer, dict) and 200 <= status < 300:
+            try:
+                return answer_from(one, json.dumps(answer))
+            except ValueError:
+                raise Unanswered(_NOT_READ, has_left=True) from None
+        raise _refusal(status, answer)
+
+    async def _told(self, method: str, target: str, body: Any, token: str, more: Mapping[str, str]) -> tuple[int, Any]:
+        """A redirection is not followed: it would take the token along."""
+        import aiohttp
+
+        if self._session is None:
+            limits = aiohttp.ClientTimeout(total=_SECONDS, sock_connect=_CONNECT_SECONDS)
+            self._session = aiohttp.ClientSession(timeout=limits)
+        headers = {"Authorization": f"Bearer {token}", **more}
+        try:
+            async with self._session.request(
+                method, self._url + target, json=body, headers=headers, allow_redirects=False
+            ) as response:
+                return response.status, await response.json()
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+            raise Unanswered("the household cannot be reached", has_left=False) from None
+        except (aiohttp.ClientError, TimeoutError, ValueError):
+            raise Unanswered(_NOT_READ, has_left=True) from None
+
+
+_NOT_READ: Final = "the household's answer could not be read"
+
+
+def _refusal(status: int, answer: Any) -> PostroomError:
+    error = answer.get("error") if isinstance(answer, dict) else None
+    if not isinstance(error, dict):
+        if (code := {401: Code.AUTH_FAILED, 403: Code.POLICY_DENIED}.get(status)) is None:
+            return Unanswered(_NOT_READ, has_left=True)
+        return Refused(code, "the household refused the token")
+    try:
+        code = Code(str(error.get("code")))
+    except ValueError:
+        code = Code.UPSTREAM_UNAVAILABLE
+    fields = [
+        FieldError(str(item.get("field")), str(item.get("error")), str(item.get("code")))
+        for item in error.get("fields", [])
+        if isinstance(item, dict)
+    ]
+    return Refused(code, str(error.get("message", "")), fields=fields)
+
+
+# -- Which household is meant ---
 
 
 def elsewhere(settings: Settings | SettingsGlance, *chosen_here: str | None) -> Elsewhere | None:
