@@ -147,8 +147,11 @@ class Considering:
         more = asks_for_more(outgoing.wish)
         if _is_own(outgoing) or (self.book.neutral and not more):
             return None
+        owner = await self.book.people.owner() if outgoing.recipient is None else None
+        if owner is not None and not (more or self._concerns(owner)):
+            return None  # before it is drafted: whoever accepts it does that
         drafted = await self._drafted(outgoing, request_id)
-        person = await self._person(drafted)
+        person = owner or await self._person(drafted)
         if person is None or drafted.known or not (more or self._concerns(person)):
             return None
         return drafted, person
@@ -177,7 +180,7 @@ class Considering:
         """Whose address it is; a stranger has no policy."""
         outgoing = drafted.outgoing
         if outgoing.recipient is None:
-            return await self.book.people.owner()
+            return None
         found = await self.book.people.at(outgoing.channel, drafted.address)
         return found or await self.book.people.called(outgoing.recipient)
 

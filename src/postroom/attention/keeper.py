@@ -31,7 +31,7 @@ from postroom.delivery.afterwards.rules import Correcting, CorrectionAct, Correc
 from postroom.delivery.rules.policy import caller_key
 from postroom.kernel.values.errors import PostroomError, StoreUnavailable, TargetUnavailable
 from postroom.kernel.values.ids import DeliveryId, seconds
-from postroom.message.channel import Capabilities, Outbound
+from postroom.message.channel import Outbound
 from postroom.message.delivery import Status
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 
@@ -48,12 +48,8 @@ _Down = Callable[[], Awaitable[frozenset[str]]]
 # -- What became of a delivery, as facts about its notices --
 
 
-def of(turn: Turn, key: str, outcome: SendOutcome) -> Fact:
+def _receipt_in(turn: Turn, key: str, outcome: SendOutcome) -> Fact:
     return ReceiptIn(at_us=turn.moment_us, send=key, outcome=outcome)
-
-
-def _returned(turn: Turn, key: str, until_us: int) -> Fact:
-    return Returned(at_us=turn.moment_us, send=key, until_us=until_us)
 
 
 def _receipts(ended: Sequence[SettledSend], turn: Turn) -> Iterable[Fact]:
@@ -70,21 +66,21 @@ def _twice(key: str, turn: Turn) -> Iterable[Fact]:
 def _receipt(turn: Turn, one: SettledSend) -> Iterable[Fact]:
     send = turn.state.sends[one.key]
     if one.status is Status.DELIVERED:
-        yield of(turn, one.key, SendOutcome.OK)
+        yield _receipt_in(turn, one.key, SendOutcome.OK)
     elif one.uncertain:
-        yield of(turn, one.key, SendOutcome.UNCERTAIN)
+        yield _receipt_in(turn, one.key, SendOutcome.UNCERTAIN)
     elif one.withdrawn and send.replaced:
-        yield of(turn, one.key, SendOutcome.WITHDRAWN)
+        yield _receipt_in(turn, one.key, SendOutcome.WITHDRAWN)
     elif (one.withdrawn or one.refused) and send.kind in (SendKind.NOTICE, SendKind.DIGEST):
         yield from _given_up(turn, send, withdrawn=one.withdrawn)
     else:
-        yield of(turn, one.key, SendOutcome.FAILED)
+        yield _receipt_in(turn, one.key, SendOutcome.FAILED)
 
 
 def _given_up(turn: Turn, send: NoticeSend, *, withdrawn: bool) -> Iterable[Fact]:
     """It was never sent, and a person or its sender said that it should not be: it takes no other way."""
     at = turn.moment_us
-    yield _returned(turn, send.key, at)
+    yield Returned(at_us=at, send=send.key, until_us=at)
     for name in send.notices:
         if withdrawn:
             yield Withdrawn(at_us=at, agent=turn.state.notices[name].notice.agent, notice=name)
@@ -119,14 +115,10 @@ class Amends:
         A second time finds the first one's delivery: by the send's key, and what is recalled by that it was.
         """
         channel = self.corrections.plane.acceptance.channels.get(outgoing.channel)
-        if channel is None or not _can(channel.capabilities, outgoing):
+        if channel is None or not (channel.capabilities.edits or (channel.capabilities.deletes and outgoing.deletes)):
             return None
         answer = await self.corrections.correct(_asked(outgoing), request_id=request_id, wait_seconds=wait_seconds)
         return _outcome(outgoing, answer, request_id)
-
-
-def _can(can: Capabilities, outgoing: Outgoing) -> bool:
-    return can.edits or (can.deletes and outgoing.deletes)
 
 
 def _asked(outgoing: Outgoing) -> Correcting:
@@ -195,7 +187,7 @@ class Carrier:
         if found is not None:
             await self.book.store.handed_over(row.key, row.fence, found)
         else:
-            await self._tell(row.person, row.key, lambda turn: [of(turn, row.key, SendOutcome.WITHDRAWN)])
+            await self._came_to(row, SendOutcome.WITHDRAWN)
 
     async def _note(self, row: SendRow, outcome: Outcome) -> None:
         if outcome.delivery_id is None:
@@ -203,7 +195,7 @@ class Carrier:
             return
         await self.book.store.handed_over(row.key, row.fence, outcome.delivery_id)
         if outcome.delivery_status is Status.DELIVERED:
-            await self._tell(row.person, row.key, lambda turn: [of(turn, row.key, SendOutcome.OK)])
+            await self._came_to(row, SendOutcome.OK)
 
     async def _not_stored(self, row: SendRow, outcome: Outcome) -> None:
         """What the store could not take is tried again when the lease ends; what is refused for now is held."""
@@ -211,10 +203,14 @@ class Carrier:
         if error is None or isinstance(error, StoreUnavailable):
             return
         if not outcome.retryable:
-            await self._tell(row.person, row.key, lambda turn: [of(turn, row.key, SendOutcome.FAILED)])
+            await self._came_to(row, SendOutcome.FAILED)
             return
         pause = seconds(error.retry_after_seconds or _AGAIN_SECONDS)
-        await self._tell(row.person, row.key, lambda turn: [_returned(turn, row.key, turn.moment_us + pause)])
+
+        def held(turn: Turn) -> list[Fact]:
+            return [Returned(at_us=turn.moment_us, send=row.key, until_us=turn.moment_us + pause)]
+
+        await self._tell(row, held)
 
     async def settle(self, ended: Sequence[SettledSend]) -> None:
         """Receipts of deliveries that ended later; what could not be changed where it stands is sent as a message."""
@@ -233,10 +229,13 @@ class Carrier:
         for row in await self.book.store.replaced(_AT_A_TIME):
             taken = await self.amends.take_back(row.delivery_id or "")
             if not taken and not row.send.twice:
-                await self._tell(row.person, row.key, partial(_twice, row.key))
+                await self._tell(row, partial(_twice, row.key))
 
-    async def _tell(self, person: str, key: str, facts: Callable[[Turn], Iterable[Fact]]) -> None:
-        await self.book.change(person, facts, wanted=Wanted(sends=(key,)))
+    async def _came_to(self, row: SendRow, outcome: SendOutcome) -> None:
+        await self._tell(row, lambda turn: [_receipt_in(turn, row.key, outcome)])
+
+    async def _tell(self, row: SendRow, facts: Callable[[Turn], Iterable[Fact]]) -> None:
+        await self.book.change(row.person, facts, wanted=Wanted(sends=(row.key,)))
 
 
 def _anew(outgoing: Outgoing) -> Outgoing:
@@ -274,13 +273,13 @@ class Keeper:
         if not self.book.known:
             return self._soon()
         await self._hear_of_channels()
-        await self._receipts()
-        await self._judge_who_is_due()
+        if ended := await self.book.store.settled(_AT_A_TIME):
+            await self.carrier.settle(ended)
+        for person in await self.book.store.due(self.book.clock.now_us(), _AT_A_TIME):
+            await self._judge(person)
         await self.carrier.take_back()
-        more = await self._hand_over()
-        return self.book.clock.now_us() if more else await self._next()
-
-    async def _next(self) -> int:
+        if await self._hand_over():
+            return self.book.clock.now_us()
         due_us, soon_us = await self.book.store.next_due(), self._soon()
         return soon_us if due_us is None or due_us <= self.book.clock.now_us() else min(soon_us, due_us)
 
@@ -295,15 +294,6 @@ class Keeper:
         for person in sorted(self.book.known):
             await self._judge(person)
         self._told = self.book.down
-
-    async def _receipts(self) -> None:
-        ended = await self.book.store.settled(_AT_A_TIME)
-        if ended:
-            await self.carrier.settle(ended)
-
-    async def _judge_who_is_due(self) -> None:
-        for person in await self.book.store.due(self.book.clock.now_us(), _AT_A_TIME):
-            await self._judge(person)
 
     async def _judge(self, person: str) -> None:
         await self.book.change(person, lambda _: ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import time
 from enum import StrEnum
 from functools import lru_cache
@@ -258,42 +258,30 @@ class Policy:
 
 def policy_mapping(policy: Policy) -> Document:
     """The same keys that `parse_policy` reads; parsing it again gives the same policy."""
-    written = {name: _written(value) for name, value in _given(policy).items()}
-    for name in ("agents", "categories"):
-        pairs = getattr(policy, name)
-        if pairs is not None:
-            written[name] = {one: _written(rule) if name == "agents" else _ceiling(rule) for one, rule in pairs}
+    written: Document = _written(policy)
+    if policy.agents is not None:
+        written["agents"] = {name: _written(rule) for name, rule in policy.agents}
+    if policy.categories is not None:
+        written["categories"] = {name: {"ceiling": str(one)} if one else {} for name, one in policy.categories}
     return written
 
 
-def _given(value: Any) -> Document:
-    every = {one.name: getattr(value, one.name) for one in fields(value)}
-    return {name: one for name, one in every.items() if one is not None}
+_CALLED: Final = {"start": "from", "end": "until"}
 
 
 def _written(value: Any) -> Any:
-    match value:
-        case QuietWindow():
-            days = {} if value.days is None else {"days": list(value.days)}
-            return {**days, "from": _clock(value.start), "until": _clock(value.end)}
-        case EscalationStep():
-            return {
-                name: one for name, one in _given(value).items() if name != "named" and (name != "id" or value.named)
-            }
-        case Collecting() | Budget() | AgentRule():
-            return {name: _written(one) for name, one in _given(value).items()}
-        case time():
-            return _clock(value)
-        case StrEnum():
-            return str(value)
-        case tuple():
-            return [_written(one) for one in value]
-        case _:
-            return value
-
-
-def _ceiling(urgency: Urgency | None) -> dict[str, str]:
-    return {} if urgency is None else {"ceiling": str(urgency)}
+    """Of a part of a policy what is set."""
+    if isinstance(value, time):
+        return _clock(value)
+    if isinstance(value, StrEnum):
+        return str(value)
+    if isinstance(value, tuple):
+        return [_written(one) for one in value]
+    if not is_dataclass(value):
+        return value
+    derived = () if not isinstance(value, EscalationStep) else ("named",) if value.named else ("named", "id")
+    every = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in derived}
+    return {_CALLED.get(name, name): _written(one) for name, one in every.items() if one is not None}
 
 
 def _clock(at: time) -> str:

@@ -27,8 +27,6 @@ from postroom.approvals.model import (
     ApprovalDecision,
     ApprovalEvent,
     ApprovalEventType,
-    Constraint,
-    ConstraintKind,
     Content,
     Parking,
     StandingRule,
@@ -220,20 +218,11 @@ def _content_of_row(row: Any) -> Content:
 
 
 def rule_of(row: Any) -> StandingRule:
-    stored = json.loads(row.constraints)
-    constraints = {name: Constraint(ConstraintKind(one["type"]), one.get("value", "")) for name, one in stored.items()}
-    return read(StandingRule, row, constraints=constraints)
+    return read(StandingRule, row)
 
 
 def insert_rule(connection: Connection, rule: StandingRule) -> None:
-    constraints = {name: {"type": str(one.kind), "value": one.value} for name, one in rule.constraints.items()}
-    connection.execute(
-        insert(approval_rules).values(
-            values(
-                rule, without=("revoked_by", "revoked_at_us"), constraints=json.dumps(constraints, ensure_ascii=False)
-            )
-        )
-    )
+    connection.execute(insert(approval_rules).values(values(rule, without=("revoked_by", "revoked_at_us"))))
 
 
 def insert_event(connection: Connection, event: ApprovalEvent) -> None:

@@ -131,10 +131,12 @@ def _making(hint: Any) -> Callable[[Any], Any] | None:
     if many is tuple:
         makes = [_making(one) for one in inner]
         return lambda stored: tuple(_made(make, one) for make, one in zip(makes, stored, strict=True))
-    if many is Mapping and inner[0] is not str:
-        name, value = map(_making, inner)
+    if many is not Mapping:
+        return None
+    name, value = map(_making, inner)
+    if inner[0] is not str:
         return lambda stored: {_made(name, key): _made(value, one) for key, one in stored or ()}
-    return None
+    return None if value is None else lambda stored: {key: _made(value, one) for key, one in stored.items()}
 
 
 def _made(make: Callable[[Any], Any] | None, stored: Any) -> Any:
