@@ -6,7 +6,6 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 
 from starlette.applications import Starlette
 
@@ -127,35 +126,24 @@ class HouseholdStanding:
 
     async def _waiting(self, who: Principal) -> WaitingNow:
         decides = self.settings.approvals_on and self.may_decide(who)
+        store, now_us = self.store, self.clock.now_us()
         return WaitingNow(
-            questions=await _counted(partial(self._questions, who)),
-            approvals=await _counted(self._approvals) if decides else None,
-            unread=await _counted(partial(self._unread, who)),
-            held=await _counted(partial(self._held, who)),
-            dead_letters=await _counted(self._dead_letters) if who.is_owner else None,
+            questions=await _counted(store.question_figures.waiting_for(person_id_of(who) or "")),
+            approvals=await _counted(store.overview.awaiting_approval(now_us)) if decides else None,
+            unread=await _counted(store.notes.unread(inbox_of(who) or "", now_us)),
+            held=await _counted(store.notices.held(person_id_of(who) or "")),
+            dead_letters=await _counted(self._dead_letters()) if who.is_owner else None,
         )
-
-    async def _questions(self, who: Principal) -> int:
-        return await self.store.question_figures.waiting_for(person_id_of(who) or "")
-
-    async def _approvals(self) -> int:
-        return await self.store.overview.awaiting_approval(self.clock.now_us())
-
-    async def _unread(self, who: Principal) -> int:
-        return await self.store.notes.unread(inbox_of(who) or "", self.clock.now_us())
-
-    async def _held(self, who: Principal) -> int:
-        return await self.store.notices.held(person_id_of(who) or "")
 
     async def _dead_letters(self) -> int:
         trouble = await self.store.overview.trouble()
         return trouble.given_up + trouble.held
 
 
-async def _counted(count: Callable[[], Awaitable[int]]) -> int | None:
+async def _counted(asked: Awaitable[int]) -> int | None:
     """Each stands alone: what cannot be read is not known."""
     try:
-        return await count()
+        return await asked
     except StoreUnavailable:
         return None
 

@@ -61,7 +61,6 @@ from postroom.overview.story import (
     Explained,
     NothingKnown,
     RequestTrace,
-    StoredHistory,
     traced,
 )
 from postroom.overview.tracking import SenderStatus, Tracking
@@ -377,9 +376,7 @@ class LedgerView:
         kept, name = await self._written(identifier, origin)
         inbound = {} if kept is None else {"inbound": inbound_document(kept, name)}
         try:
-            found = await self.store.database.read(
-                lambda connection: traced(StoredHistory(connection), identifier, origin)
-            )
+            found = await self.store.database.read(lambda connection: traced(connection, identifier, origin))
         except NothingKnown:
             if kept is None:
                 raise
@@ -394,7 +391,7 @@ class LedgerView:
         written = [] if kept is None else [DeliveryReason(id=kept.id, why=why_inbound(kept, name, self.clock.now_us()))]
         try:
             reasons = await self.store.database.read(
-                lambda connection: self._explained(connection).reasons(StoredHistory(connection), identifier, origin)
+                lambda connection: self._explained(connection).reasons(connection, identifier, origin)
             )
         except NothingKnown:
             if not written:

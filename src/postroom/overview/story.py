@@ -219,12 +219,10 @@ def _refused(one: KeptRefusal, part: str) -> Hop:
 # -- Everything the ledger knows about one request, in the order it happened --
 
 
-def _request_ids(connection: Connection, identifier: str) -> list[str]:
+def _request_id(connection: Connection, identifier: str) -> str:
     """A request id, or the request behind a delivery id."""
-    table = delivery_requests.c
-    found = select(table.request_id).where(or_(table.request_id == identifier, table.id == identifier)).distinct()
-    ids = list(connection.execute(found).scalars())
-    return ids or [identifier]
+    asked = select(_requests.request_id).where(or_(_requests.request_id == identifier, _requests.id == identifier))
+    return connection.execute(asked.limit(1)).scalar() or identifier
 
 
 @record
@@ -339,28 +337,6 @@ class DeliveryReason:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredHistory:
-    """The record as one connection sees it, at one moment."""
-
-    connection: Connection
-
-    def trace(self, identifier: str) -> RequestTrace:
-        return trace(self.connection, _request_ids(self.connection, identifier)[0])
-
-    def note(self, identifier: str) -> KeptNote | None:
-        return note(self.connection, identifier)
-
-    def around(self, delivery_id: str, channel: str) -> Around:
-        return surroundings(self.connection, delivery_id, channel)
-
-    def with_prefix(self, prefix: str, *, origin: str | None, most: int) -> dict[str, str]:
-        return ids_with_prefix(self.connection, prefix, origin=origin, most=most)
-
-    def recent_ids(self, limit: int) -> list[str]:
-        return recent_ids(self.connection, limit)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
     """How the household decides, so that a reason given is the reason that counts."""
@@ -370,42 +346,35 @@ class Explained:
     why_question: Callable[[str, str | None], str | None]  # of an id, for a sender or for anybody
     now_us: int
 
-    def reasons(self, history: StoredHistory, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
+    def reasons(self, connection: Connection, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
         """One paragraph for each delivery, refusal, note or question that the identifier stands for."""
-        meant = _meant(history, identifier, origin)
-        notes = self._of_note(history, meant) if origin is None else []
-        notes += self._of_question(meant, origin)
-        found = _trace(history, meant, origin)
-        told = [self._of_delivery(history, one) for one in found.deliveries]
+        meant = _meant(connection, identifier, origin)
+        kept = note(connection, meant) if origin is None else None
+        words = [self.why_note(kept) if kept is not None else None, self.why_question(meant, origin)]
+        found = _trace(connection, meant, origin)
+        told = [self._of_delivery(connection, one) for one in found.deliveries]
         chosen = [one for one in told if one.id == meant] or told
         refused = [DeliveryReason(id=one.id, why=why_refused(one, self.now_us)) for one in found.refusals]
-        return notes + chosen + refused or [_without_delivery(_known(history, meant, origin))]
+        notes = [DeliveryReason(id=meant, why=one) for one in words if one is not None]
+        return notes + chosen + refused or [_without_delivery(_known(connection, meant, origin))]
 
-    def _of_note(self, history: StoredHistory, identifier: str) -> list[DeliveryReason]:
-        found = history.note(identifier)
-        return [] if found is None else [DeliveryReason(id=identifier, why=self.why_note(found))]
-
-    def _of_question(self, identifier: str, origin: str | None) -> list[DeliveryReason]:
-        why = self.why_question(identifier, origin)
-        return [] if why is None else [DeliveryReason(id=identifier, why=why)]
-
-    def _of_delivery(self, history: StoredHistory, traced: TracedDelivery) -> DeliveryReason:
+    def _of_delivery(self, connection: Connection, traced: TracedDelivery) -> DeliveryReason:
         one = traced.delivery
-        around = history.around(one.delivery_id, one.channel)
+        around = surroundings(connection, one.delivery_id, one.channel)
         around = replace(around, max_attempts=self.attempts_for(one.priority))
         return DeliveryReason(id=one.delivery_id, why=why(traced, self.now_us, around))
 
 
-def traced(history: StoredHistory, identifier: str, origin: str | None = None) -> RequestTrace:
+def traced(connection: Connection, identifier: str, origin: str | None = None) -> RequestTrace:
     """With an `origin`, only what that sender has sent is known."""
-    return _known(history, _meant(history, identifier, origin), origin)
+    return _known(connection, _meant(connection, identifier, origin), origin)
 
 
-def _meant(history: StoredHistory, identifier: str, origin: str | None) -> str:
+def _meant(connection: Connection, identifier: str, origin: str | None) -> str:
     """The one id that begins so. Ids of one request are one: made in the same moment, they begin alike."""
-    if len(identifier) < _SHORTEST_PREFIX or not _trace(history, identifier, origin).is_empty:
+    if len(identifier) < _SHORTEST_PREFIX or not _trace(connection, identifier, origin).is_empty:
         return identifier
-    found = history.with_prefix(identifier, origin=origin, most=_MOST_CANDIDATES)
+    found = ids_with_prefix(connection, identifier, origin=origin, most=_MOST_CANDIDATES)
     if len(set(found.values())) > 1:
         raise SeveralMeant(identifier, found)
     return next(iter(found if len(found) == 1 else found.values()), identifier)
@@ -417,18 +386,18 @@ def _without_delivery(found: RequestTrace) -> DeliveryReason:
     return DeliveryReason(id=found.request_id, why=f"It never became a delivery: {reason}. Nothing was stored or sent.")
 
 
-def _trace(history: StoredHistory, identifier: str, origin: str | None) -> RequestTrace:
-    found = history.trace(identifier)
+def _trace(connection: Connection, identifier: str, origin: str | None) -> RequestTrace:
+    found = trace(connection, _request_id(connection, identifier))
     return found if origin is None else found.of(origin)
 
 
-def _known(history: StoredHistory, identifier: str, origin: str | None) -> RequestTrace:
-    found = _trace(history, identifier, origin)
+def _known(connection: Connection, identifier: str, origin: str | None) -> RequestTrace:
+    found = _trace(connection, identifier, origin)
     if not found.is_empty:
         return found
     if origin is not None:
         raise NothingKnown(f"Nothing of yours is known under '{identifier}'.")
-    ids = history.recent_ids(_REMEMBERED)
+    ids = recent_ids(connection, _REMEMBERED)
     meant = nearest(identifier, ids)
     latest = f"The newest delivery is {ids[0]}." if ids else "No delivery has been stored yet."
     raise NothingKnown(
