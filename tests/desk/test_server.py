@@ -24,11 +24,15 @@ from tests.desk.caller import SOURCE, Caller, text_of
 from tests.desk.screen import Screen, until
 from tests.patience import PATIENCE_SECONDS
 
+from postroom.desk.acts import PopupQuestion
 from postroom.desk.model import PopupSettings, from_settings
-from postroom.desk.server import DESCRIPTION, INPUT_SCHEMA, BearerOnly, http_app, run_http
+from postroom.desk.server import BearerOnly, http_app, run_http
+from postroom.kernel.acts.declaration import words_of
+from postroom.kernel.acts.reading import arguments_schema
 from postroom.kernel.values.errors import SettingsError
 from postroom.settings import Secret, Settings
 
+SCHEMA = arguments_schema(PopupQuestion)
 HEADLESS = "Error: Cannot display popup - no display available. This feature requires a graphical environment."
 
 
@@ -293,32 +297,32 @@ SPECIFIED: dict[str, Any] = {
 def test_a_client_sees_the_specified_tool(desk: Caller) -> None:
     [tool] = desk.tools()
     assert tool.name == "notify"
-    assert tool.description == DESCRIPTION
-    assert tool.input_schema == INPUT_SCHEMA
+    assert tool.description == words_of(PopupQuestion)
+    assert tool.input_schema == SCHEMA
     assert tool.output_schema is None
 
 
 @pytest.mark.requirement("popup:schema")
 def test_the_schema_is_the_specified_one_and_more_is_optional() -> None:
-    assert DESCRIPTION == (
+    assert words_of(PopupQuestion) == (
         "Display a message in a popup window and optionally wait for user text response. "
         "Use this for silent, text-based conversation instead of voice."
     )
-    assert {name: INPUT_SCHEMA["properties"][name] for name in SPECIFIED} == SPECIFIED
-    assert INPUT_SCHEMA["required"] == ["message"]
-    assert INPUT_SCHEMA["type"] == "object"
-    jsonschema_rs.meta.validate(INPUT_SCHEMA)
+    assert {name: SCHEMA["properties"][name] for name in SPECIFIED} == SPECIFIED
+    assert SCHEMA["required"] == ["message"]
+    assert SCHEMA["type"] == "object"
+    jsonschema_rs.meta.validate(SCHEMA)
 
 
 @pytest.mark.parametrize(
     ("arguments", "field", "limits"),
     [
-        ({"message": ""}, "message", "1 to 10000"),
-        ({"message": "private " * 2000}, "message", "1 to 10000"),
-        ({"message": "Hi", "timeout": 4}, "timeout", "5 to 300"),
-        ({"message": "Hi", "timeout": 301}, "timeout", "5 to 300"),
-        ({"message": "Hi", "theme": "private"}, "theme", "auto, light, dark"),
-        ({}, "message", "1 to 10000"),
+        ({"message": ""}, "message", "at least 1 "),
+        ({"message": "private " * 2000}, "message", "at most 10000"),
+        ({"message": "Hi", "timeout": 4}, "timeout", "at least 5"),
+        ({"message": "Hi", "timeout": 301}, "timeout", "at most 300"),
+        ({"message": "Hi", "theme": "private"}, "theme", "auto, light or dark"),
+        ({}, "message", "is required"),
     ],
     ids=["empty", "long", "short wait", "long wait", "theme", "missing"],
 )

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from postroom.desk.acts import DEFAULT_TITLE
 from postroom.desk.asks.asking import HouseholdAddress
 from postroom.desk.desk import WindowProcess
 from postroom.desk.history import Who
 from postroom.desk.look import System, palette_for, player
-from postroom.desk.model import DEFAULT_TITLE, PopupEnding, PopupOutcome, PopupSettings, Sheet, WindowSign, answer
+from postroom.desk.model import PopupEnding, PopupOutcome, PopupSettings, Sheet, WindowSign, answer
 from postroom.kernel.values.fields import strict_json
 
 _MESSAGE = "This is how a question looks.\n\nEnter submits, Shift+Enter starts a new line, Escape cancels."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,22 +33,27 @@ def desk(
     json: Annotated[bool, typer.Option("--json", help="With --check: print JSON, for scripts.")] = False,
 ) -> None:
     """Serve the popup tool `notify` to an MCP client on this machine, and show the household's questions to you."""
-    from postroom.desk.__main__ import run
-    from postroom.desk.asks.asking import Named
+    from postroom.desk.asks.asking import Named, whose_questions
+    from postroom.desk.model import from_settings
+    from postroom.kernel.running.telemetry import configure_log
+    from postroom.settings.load import from_process
 
     if json and not check:
         raise SettingsError("--json needs --check: otherwise the desk serves until it is stopped.")
-    named = Named(url=household, token=token)
-    code = run(
-        http=http,
-        host=host,
-        port=port,
-        check=check,
-        asked=named,
-        owners_token=_owners_token,
-        as_json=json,
-    )
-    raise typer.Exit(code)
+    household_settings, _ = from_process()
+    settings = from_settings(household_settings, os.environ, working_directory=Path.cwd(), user_home=Path.home())
+    where = whose_questions(household_settings, Named(url=household, token=token), _owners_token)
+    if check:
+        from postroom.desk.check import check as examine
+
+        raise typer.Exit(examine(settings, household=where, as_json=json))
+    from postroom.desk.server import run_http, run_stdio
+
+    configure_log("WARNING")
+    if http:
+        run_http(settings, host=host, port=port, household=where)
+    else:
+        run_stdio(settings, where)
 
 
 def _owners_token(settings: Settings) -> str | None:

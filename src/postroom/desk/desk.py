@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
+from postroom.desk.acts import PopupQuestion
 from postroom.desk.history import (
     ConversationLog,
     Who,
@@ -31,7 +32,6 @@ from postroom.desk.model import (
     REPLY_LIMIT,
     PopupEnding,
     PopupOutcome,
-    PopupQuestion,
     PopupSettings,
     Sheet,
     WindowEvent,
@@ -246,7 +246,7 @@ class Desk:
             timeout_seconds=stay,
             grace_seconds=settings.typing_grace_seconds,
             palette=palette_for(question.theme, self._system),
-            options=question.options,
+            options=tuple(question.options or ()),
             allow_multiple=question.allow_multiple,
             secret=question.secret,
             reply_limit=REPLY_LIMIT,

@@ -17,109 +17,28 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from postroom.desk.acts import PopupQuestion
 from postroom.desk.asks.asking import HouseholdAddress
 from postroom.desk.asks.showing import watching
 from postroom.desk.desk import Desk
-from postroom.desk.model import (
-    DEFAULT_PORT,
-    DEFAULT_TITLE,
-    FAILURES,
-    MESSAGE_LIMIT,
-    OPTION_LENGTH,
-    OPTIONS_LIMIT,
-    THEMES,
-    TIMEOUT_SECONDS,
-    PopupEnding,
-    PopupOutcome,
-    PopupQuestion,
-    PopupSettings,
-    answer,
-    parse,
-)
+from postroom.desk.model import DEFAULT_PORT, FAILURES, PopupEnding, PopupOutcome, PopupSettings, answer
+from postroom.kernel.acts.declaration import words_of
+from postroom.kernel.acts.reading import arguments_schema, read
 from postroom.kernel.running.process import package_version
 from postroom.kernel.serving.mcp import McpSessions, OwnWordsServer, SessionBounds, Tool, unchecked_tool
-from postroom.kernel.values.errors import SettingsError, ValidationError
+from postroom.kernel.values.errors import Refused, SettingsError
 from postroom.kernel.values.fields import in_url
 
-# The tool: its schema, its words and its answers.
-
-DESCRIPTION = (
-    "Display a message in a popup window and optionally wait for user text response. "
-    "Use this for silent, text-based conversation instead of voice."
-)
-
-INPUT_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "message": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": MESSAGE_LIMIT,
-            "description": "The message to display in the popup (1-10,000 characters)",
-        },
-        "wait_for_response": {
-            "type": "boolean",
-            "default": True,
-            "description": "Whether to wait for user input. If false, just displays the message.",
-        },
-        "timeout": {
-            "type": "number",
-            "minimum": TIMEOUT_SECONDS[0],
-            "maximum": TIMEOUT_SECONDS[1],
-            "description": "Optional timeout in seconds for user response (5-300 seconds, default: no timeout)",
-        },
-        "title": {"type": "string", "default": DEFAULT_TITLE, "description": "Window title for the popup"},
-        "show_history": {
-            "type": "boolean",
-            "default": True,
-            "description": "Whether to show recent conversation history in the popup",
-        },
-        "chime_enabled": {
-            "type": "boolean",
-            "default": False,
-            "description": "Whether to play sound feedback (disabled by default for silent use)",
-        },
-        "theme": {
-            "type": "string",
-            "enum": list(THEMES),
-            "default": "auto",
-            "description": "Color theme for the popup. 'auto' matches system setting.",
-        },
-        "options": {
-            "type": "array",
-            "items": {"type": "string", "minLength": 1, "maxLength": OPTION_LENGTH},
-            "minItems": 1,
-            "maxItems": OPTIONS_LIMIT,
-            "uniqueItems": True,
-            "description": "Answers offered as buttons. The user can still type a reply, alone or with a choice.",
-        },
-        "allow_multiple": {
-            "type": "boolean",
-            "default": False,
-            "description": "Whether several options can be chosen. If false, choosing one submits it.",
-        },
-        "secret": {
-            "type": "boolean",
-            "default": False,
-            "description": "Whether the reply is confidential: it is hidden while typed and never logged or kept.",
-        },
-        "project": {
-            "type": "string",
-            "default": "",
-            "description": "A label shown in the popup that tells the user which project or task is asking",
-        },
-    },
-    "required": ["message"],
-}
+# The tool.
 
 
 def notify_tool(desk: Desk) -> Tool:
-    """Takes arguments as they came: `question.parse` names every wrong field, and never repeats what stood in it."""
+    """Its answers are the specification's sentences, and so is its refusal: text, with nothing beside it."""
 
     async def notify(arguments: dict[str, Any], context: Context[Any, Any]) -> CallToolResult:
         try:
-            question = parse(arguments)
-        except ValidationError as error:
+            question, _ = read(PopupQuestion, arguments)
+        except Refused as error:
             return _text(f"Error: {error.message}", is_error=True)
 
         async def progress(seconds: float) -> None:
@@ -130,8 +49,8 @@ def notify_tool(desk: Desk) -> Tool:
     return unchecked_tool(
         notify,
         name="notify",
-        description=DESCRIPTION,
-        parameters=INPUT_SCHEMA,
+        description=words_of(PopupQuestion),
+        parameters=arguments_schema(PopupQuestion),
         annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False),
     )
 
