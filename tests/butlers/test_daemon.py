@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from tests.household.living import LIFTED, QUICK, Living, living
 
-from postroom.butlers.daemon import notify_status
+from postroom.butlers.daemon import ask_switchboard
 from postroom.kernel.values.errors import DeliveryTimeout, PostroomError, TargetUnavailable
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -152,7 +152,7 @@ class Silent:
 
 @pytest.mark.parametrize("error", [TargetUnavailable("away"), DeliveryTimeout("silent")], ids=repr)
 async def test_a_switchboard_in_trouble_says_nothing_about_the_delivery(error: PostroomError) -> None:
-    answer = await notify_status("0190a1b2-0000-7000-8000-000000000000", switchboard=Silent(error))
+    answer = await ask_switchboard(Silent(error), "delivery_status", {}, 1, "nothing about the delivery has changed")
 
     assert (answer["status"], answer["retryable"]) == ("error", True)
     assert "nothing about the delivery has changed" in answer["error_message"]

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from postroom.butlers.daemon import RemindArguments, plan_reminder, scheduled_answer
+from postroom.butlers.acts import Remind
+from postroom.butlers.daemon import plan_reminder, scheduled_answer
 from postroom.channels.capabilities import KINDS
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import parse_text
@@ -17,7 +18,7 @@ CHANNELS = KINDS
 
 def plan(**arguments: object):
     given = {"message": "Water the plants", "channel": "telegram", **arguments}
-    return plan_reminder(RemindArguments(**given), butler="health", channels=CHANNELS, reminder_id="r1", now_us=NOW)
+    return plan_reminder(Remind(**given), butler="health", channels=CHANNELS, reminder_id="r1", now_us=NOW)
 
 
 def test_a_delay_counts_from_now() -> None:

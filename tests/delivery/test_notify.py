@@ -13,7 +13,8 @@ from tests.support.envelopes import CONTEXT, notify_route
 
 from postroom.butlers.tools import CORE_TOOL_NAMES
 from postroom.channels.capabilities import KINDS
-from postroom.delivery.notify import Notifier, NotifyArguments, read_arguments, wait_seconds
+from postroom.delivery.acts import Notify
+from postroom.delivery.notify import Notifier, read_arguments, wait_seconds
 from postroom.household.peers import SwitchboardOverWire
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
@@ -56,7 +57,7 @@ async def asked(switchboard: Switchboard, **arguments: Any) -> dict[str, Any]:
         switchboard=switchboard,
         default_wait_seconds=20.0,
     )
-    return await notifier.notify(NotifyArguments(**arguments), origin_butler="health", request_id="r-1")
+    return await notifier.notify(Notify(**arguments), origin_butler="health", request_id="r-1")
 
 
 # -- the tool ----------------------------------------------------------------------------------------------------
@@ -395,7 +396,7 @@ async def test_what_a_refused_call_wanted_to_say_stays_with_the_butler() -> None
 @pytest.mark.parametrize("name", ["ſms\ud800", "x" * 5000, "\x00"])
 async def test_a_strange_channel_is_repeated_only_as_far_as_it_can_be(name: str) -> None:
     with pytest.raises(ValidationError) as caught:
-        read_arguments(NotifyArguments(channel=name, message="x"), origin_butler="health", channels=CHANNELS)
+        read_arguments(Notify(channel=name, message="x"), origin_butler="health", channels=CHANNELS)
 
     assert len(caught.value.message) < 400
     assert text_problem(caught.value.message) is None

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import structlog
 
-from postroom.attention.model import is_notice_id
+from postroom.butlers.acts import Remind
 from postroom.butlers.loading import LoadedModules
 from postroom.butlers.model import Appointment, AppointmentKind
 from postroom.butlers.scheduler import Scheduler
 from postroom.butlers.sessions import Sessions
 from postroom.butlers.store import StoredState
-from postroom.delivery.notify import Notifier, NotifyArguments, read_arguments
+from postroom.delivery.acts import Notify
+from postroom.delivery.notify import Notifier, read_arguments, wait_seconds
+from postroom.kernel.acts.declaration import Call
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.values.errors import DeliveryTimeout, FieldError, PostroomError, TargetUnavailable, ValidationError
-from postroom.kernel.values.ids import SECOND_US, is_uuid, parse_text, seconds, to_text
+from postroom.kernel.values.ids import SECOND_US, parse_text, seconds, to_text
+from postroom.kernel.values.principal import Principal, SessionPrincipal
 from postroom.message.channel import KnownChannels
-from postroom.message.wire import argument_error, notify_document, notify_error
+from postroom.message.delivery import Format, Intent
+from postroom.message.wire import MAX_MARKDOWN_CHARACTERS, argument_error, notify_document, notify_error
 from postroom.settings.peer import Peer
 from postroom.settings.roster import ButlerConfig
 
@@ -57,13 +61,27 @@ class Butler:
             raise TargetUnavailable(f"{self.name} has no runtime (runtime.type)")
         return self.sessions
 
-    async def notify(self, arguments: NotifyArguments) -> dict[str, Any]:
-        return await self.notifier.notify(arguments, origin_butler=self.name, request_id=self.new_id())
+    async def notify(self, call: Call[Any], asked: Notify) -> Mapping[str, Any]:
+        """The request a routed session answers is what its notify belongs to."""
+        context, format = asked.request_context, asked.format or _of_a_model(call.caller, asked)
+        if context is None and self.sessions is not None:
+            context = self.sessions.notify_context(call.caller, asked.intent or Intent.SEND)
+        asked = asked.model_copy(update={"request_context": context, "format": format})
+        return await self.notifier.notify(asked, origin_butler=self.name, request_id=self.new_id())
 
-    async def notify_status(self, delivery_id: object, notice_id: object = None) -> dict[str, Any]:
-        return await notify_status(delivery_id, notice_id, switchboard=self.notifier.switchboard)
+    async def standing(self, _call: Call[Any], identifier: str) -> Mapping[str, Any]:
+        asked, silent = {"delivery_id": identifier}, "nothing about the delivery has changed, ask again"
+        return await ask_switchboard(self.notifier.switchboard, "delivery_status", asked, _STATUS_SECONDS, silent)
 
-    async def remind(self, arguments: RemindArguments) -> dict[str, Any]:
+    async def correct(self, _call: Call[Any], correction: Mapping[str, Any], wait: object) -> Mapping[str, Any]:
+        patience = wait_seconds(wait, self.notifier.default_wait_seconds)
+        asked = {"correction": correction, "wait_seconds": patience}
+        silent = "the same call again is safe, it corrects once"
+        return await ask_switchboard(
+            self.notifier.switchboard, "correct_delivery", asked, patience + _MARGIN_SECONDS, silent
+        )
+
+    async def remind(self, arguments: Remind) -> dict[str, Any]:
         now = self.clock.now_us()
         try:
             reminder = plan_reminder(
@@ -90,42 +108,30 @@ class Butler:
         }
 
 
-# `notify_status`: what became of a message it sent.
+# What became of a message, and its correction.
 
-_NOTIFY_STATUS_TIMEOUT_SECONDS: Final = 15.0
+_STATUS_SECONDS: Final = 15.0
+_MARGIN_SECONDS: Final = 20.0
 
 
-async def notify_status(delivery_id: object, notice_id: object = None, *, switchboard: Peer) -> dict[str, Any]:
+async def ask_switchboard(
+    switchboard: Peer, tool: str, asked: Mapping[str, Any], patience: float, silent: str
+) -> dict[str, Any]:
     """The switchboard knows who asks; whose delivery it is, the messenger. A notice takes the same way."""
     try:
-        asked = _identifier(delivery_id, notice_id)
-    except ValidationError as error:
-        return argument_error(error)
-    try:
-        return await switchboard.call("delivery_status", {"delivery_id": asked}, _NOTIFY_STATUS_TIMEOUT_SECONDS)
+        return await switchboard.call(tool, asked, patience)
     except (DeliveryTimeout, TargetUnavailable) as error:
-        silent = "the switchboard gave no answer; nothing about the delivery has changed, ask again"
-        return notify_error(type(error)(silent))
+        return notify_error(type(error)(f"the switchboard gave no answer; {silent}"))
     except PostroomError as error:
         return notify_error(error)
 
 
-def _identifier(delivery_id: object, notice_id: object) -> str:
-    if notice_id is not None and delivery_id is not None:
-        raise ValidationError("Give either delivery_id or notice_id.")
-    if notice_id is not None:
-        return _notice_id(notice_id)
-    given = delivery_id.strip() if isinstance(delivery_id, str) else ""
-    if not is_uuid(given) and not is_notice_id(given):
-        raise ValidationError("Invalid delivery_id format: it is a UUID")
-    return given
-
-
-def _notice_id(notice_id: object) -> str:
-    given = notice_id.strip() if isinstance(notice_id, str) else ""
-    if not is_notice_id(given):
-        raise ValidationError("Invalid notice_id format: it is the notice_id of an answer of notify")
-    return given
+def _of_a_model(one: Principal, asked: Notify) -> str | None:
+    """Models write Markdown, asked for or not; what is too long to be read as such stays plain."""
+    if asked.intent != Intent.REPLY or not isinstance(asked.message, str):
+        return None
+    is_markdown = isinstance(one, SessionPrincipal) and len(asked.message) <= MAX_MARKDOWN_CHARACTERS
+    return str(Format.MARKDOWN) if is_markdown else None
 
 
 # `remind`: a message with a moment, stored now and sent then, without a model.
@@ -133,26 +139,12 @@ def _notice_id(notice_id: object) -> str:
 _MAX_DELAY_MINUTES: Final = 5 * 366 * 24 * 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemindArguments:
-    """As they came from the model."""
-
-    message: object = None
-    channel: object = None
-    delay_minutes: object = None
-    remind_at: object = None
-    recipient: object = None
-    subject: object = None
-    request_context: object = None
-    format: object = None
-
-
 def plan_reminder(
-    arguments: RemindArguments, *, butler: str, channels: KnownChannels, reminder_id: str, now_us: int
+    arguments: Remind, *, butler: str, channels: KnownChannels, reminder_id: str, now_us: int
 ) -> Appointment:
     """Raises ValidationError: what could not be sent then is refused now."""
     due = due_at_us(arguments, now_us)
-    notify = NotifyArguments(
+    notify = Notify(
         channel=arguments.channel,
         message=arguments.message,
         recipient=arguments.recipient,
@@ -174,7 +166,7 @@ def plan_reminder(
     )
 
 
-def due_at_us(arguments: RemindArguments, now_us: int) -> int:
+def due_at_us(arguments: Remind, now_us: int) -> int:
     delay, moment = arguments.delay_minutes, arguments.remind_at
     if (delay is None) == (moment is None):
         raise ValidationError("Give either 'delay_minutes' or 'remind_at'.")

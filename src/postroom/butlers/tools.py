@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from postroom.butlers.acts import Remind
 from postroom.butlers.daemon import Butler
 from postroom.butlers.model import Session
-from postroom.butlers.notify_tool import add_correction_tools, add_notify_tool, add_status_and_remind
 from postroom.butlers.wire import ROUTE_RESPONSE_V1, parse_route, route_error
+from postroom.delivery.acts import Notify, NotifyStatus, Recall, Revise, channel_words
+from postroom.kernel.acts.declaration import Act
+from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, butler, caller
 from postroom.kernel.serving.json_door import Text, answered
@@ -301,12 +304,16 @@ def build_server(one: Butler, verifier: Verifier) -> GuardedServer:
 def add_core_tools(server: GuardedServer, one: Butler) -> None:
     """All of them but `route.execute`, which is not the same work everywhere."""
     add_status_tool(server, one)
-    add_notify_tool(server, one)
-    add_status_and_remind(server, one)
-    add_correction_tools(server, one)
+    add_message_tools(server, one, (Notify, NotifyStatus, Revise, Recall, Remind))
     add_state_tools(server, one)
     add_session_tools(server, one)
     server.point_elsewhere(ELSEWHERE)
+
+
+def add_message_tools(server: GuardedServer, one: Butler, acts: Sequence[type[Act[Any]]]) -> None:
+    """They speak in the butler's name, so they are its own."""
+    add_tools(server, acts, one, {"channels": channel_words(one.notifier.channels)})
+    server.policy.allow({kind.declared.tool.name: butler(one.name) for kind in acts if kind.declared.tool})
 
 
 def add_status_tool(server: MCPServer[Any], one: Butler) -> None:

@@ -8,11 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from postroom.delivery.acts import LONGEST_WAIT_SECONDS, Notify
 from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.plane import Plane
 from postroom.kernel.values.errors import FieldError, PostroomError, ValidationError
 from postroom.kernel.values.fields import printable, text_problem
-from postroom.kernel.values.ids import record
 from postroom.message.channel import KnownChannels, Outbound
 from postroom.message.delivery import Intent
 from postroom.message.outgoing import Outcome, Outgoing, refused
@@ -27,39 +27,13 @@ from postroom.message.wire import (
 from postroom.message.wishes import AUTO
 from postroom.settings.peer import Peer
 
-_MAX_WAIT_SECONDS: Final = 600.0
 _NOTE_SECONDS: Final = 2.0
 _NOTED_CHARACTERS: Final = 500
 _SHOWN_CHARACTERS: Final = 80
 _INTENTS: Final = frozenset(map(str, Intent))
 
 
-@record
-class NotifyArguments:
-    """As they came from the model: nothing about them is certain."""
-
-    channel: object = None
-    message: object = None
-    recipient: object = None
-    subject: object = None
-    intent: object = "send"
-    emoji: object = None
-    request_context: object = None
-    idempotency_key: object = None
-    priority: object = None
-    on_uncertain: object = None
-    wait_seconds: object = None
-    format: object = None
-    attachments: object = None
-    urgency: object = None
-    category: object = None
-    thread: object = None
-    supersedes: object = None
-    needs_ack: object = None
-    expires_in_seconds: object = None
-
-
-def read_arguments(arguments: NotifyArguments, *, origin_butler: str, channels: KnownChannels) -> Outgoing:
+def read_arguments(arguments: Notify, *, origin_butler: str, channels: KnownChannels) -> Outgoing:
     """Raises ValidationError with the sentence the contract promises."""
     intent = arguments.intent if arguments.intent is not None else "send"
     if intent != Intent.REACT and _is_missing(arguments.message):
@@ -94,8 +68,8 @@ def read_arguments(arguments: NotifyArguments, *, origin_butler: str, channels: 
 def wait_seconds(asked: object, default: float) -> float:
     if asked is None:
         return default
-    if isinstance(asked, bool) or not isinstance(asked, int | float) or not 0 <= asked <= _MAX_WAIT_SECONDS:
-        limit = f"must be a number of seconds from 0 to {_MAX_WAIT_SECONDS:.0f}"
+    if isinstance(asked, bool) or not isinstance(asked, int | float) or not 0 <= asked <= LONGEST_WAIT_SECONDS:
+        limit = f"must be a number of seconds from 0 to {LONGEST_WAIT_SECONDS}"
         raise ValidationError.of([FieldError("wait_seconds", limit, "out_of_range")])
     return float(asked)
 
@@ -110,7 +84,7 @@ class Notifier:
     default_wait_seconds: float
     files: FileTaking | None = None
 
-    async def notify(self, arguments: NotifyArguments, *, origin_butler: str, request_id: str) -> dict[str, Any]:
+    async def notify(self, arguments: Notify, *, origin_butler: str, request_id: str) -> dict[str, Any]:
         """As the tool answers."""
         try:
             outcome = await self.submit(arguments, origin_butler=origin_butler, request_id=request_id)
@@ -118,7 +92,7 @@ class Notifier:
             return argument_error(error)
         return notify_response(outcome)
 
-    async def submit(self, arguments: NotifyArguments, *, origin_butler: str, request_id: str) -> Outcome:
+    async def submit(self, arguments: Notify, *, origin_butler: str, request_id: str) -> Outcome:
         """Raises ValidationError for arguments that are no message."""
         try:
             outgoing = read_arguments(arguments, origin_butler=origin_butler, channels=self.channels)
@@ -142,9 +116,7 @@ class Notifier:
         taken = await self.files.take(given, owner=outgoing.origin_butler, channel=outgoing.channel, can=can)
         return replace(outgoing, attachments=taken)
 
-    async def note(
-        self, origin_butler: str, arguments: NotifyArguments, request_id: str, error: ValidationError
-    ) -> None:
+    async def note(self, origin_butler: str, arguments: Notify, request_id: str, error: ValidationError) -> None:
         """Every notify is on the switchboard's record, also one that never becomes an envelope; its words stay here."""
         told = {"channel": arguments.channel, "intent": arguments.intent}
         delivery = {name: text for name, text in told.items() if isinstance(text, str)}

@@ -1,31 +1,30 @@
-"""The REST doors of deliveries: notify, revise and recall, why and trace, and the files handed in for a message."""
+"""The API port's way to send and to correct, and the files handed in for a message."""
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
-from fastapi import APIRouter, Header, HTTPException, Path, Request
+from fastapi import APIRouter, HTTPException, Path, Request
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 
-from postroom.delivery.afterwards.rules import LONGEST_REASON, CorrectionStatus
+from postroom.delivery.acts import Notify
 from postroom.delivery.files.kinds import BINARY
 from postroom.delivery.files.taking import MOST_FILE_BYTES, FileTaking
-from postroom.delivery.notify import Notifier, NotifyArguments
+from postroom.delivery.notify import Notifier, wait_seconds
 from postroom.delivery.rules.target import first_channel
 from postroom.delivery.seams import AddressBook
+from postroom.kernel.acts.declaration import Call
 from postroom.kernel.guard.http import Caller, IdempotencyKey, presented_token
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.serving.json_door import JsonRoute, LateRoute, Strict, Text, failures
+from postroom.kernel.serving.json_door import JsonRoute, failures
 from postroom.kernel.values.errors import (
     Code,
     FieldError,
@@ -35,168 +34,22 @@ from postroom.kernel.values.errors import (
     ValidationError,
     failure_document,
 )
-from postroom.kernel.values.fields import known_fields, text_problem
+from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import IdMint, to_text
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, sender_of
 from postroom.message.attachment import Upload
 from postroom.message.channel import KnownChannels
 from postroom.message.delivery import folded
-from postroom.message.wire import WISH_SCHEMAS, argument_error, notify_error
+from postroom.message.wire import notify_error
 from postroom.message.wishes import AUTO
+from postroom.overview.tracking import SenderStatus
 from postroom.questions.asked_people import AskedPeople
-from postroom.settings.written import SPOKEN
 
-# -- An answer that has a `status` and an `error_class` of its own, as HTTP ---
+# -- `POST /v1/notify` and its kin: one message from a script, by the way of the butlers' own `notify` ---
 
-_BY_CLASS: Final = {
-    "validation_error": 400,
-    "overload_rejected": 429,
-    "target_unavailable": 503,
-    "timeout": 503,
-}
-_BY_CODE: Final = {
-    "key_reused": 409,
-    "already_decided": 409,
-    "too_late": 409,
-    "unknown_action": 404,
-    "unknown_delivery": 404,
-}
-
-
-def http_answer(answer: Mapping[str, Any]) -> JSONResponse:
-    return JSONResponse(dict(answer), status_code=_http_status(answer), headers=_retry_after(answer))
-
-
-def _http_status(answer: Mapping[str, Any]) -> int:
-    """What is stored and not yet delivered is 202; an error says which by its class, and more exactly by a code."""
-    if answer["status"] != "error":
-        return 200 if answer["status"] == "ok" else 202
-    precise = (_BY_CODE.get(str(item.get("code"))) for item in _fields(answer))
-    return next((status for status in precise if status), _BY_CLASS.get(str(answer.get("error_class")), 500))
-
-
-def _fields(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    error = answer.get("error")
-    return list((error if isinstance(error, Mapping) else answer).get("fields", ()))
-
-
-def _retry_after(answer: Mapping[str, Any]) -> dict[str, str]:
-    error = answer.get("error")
-    wait = error.get("retry_after_seconds") if isinstance(error, Mapping) else None
-    return {"Retry-After": str(max(1, math.ceil(wait)))} if isinstance(wait, int | float) else {}
-
-
-def _may_not_send(caller: Principal) -> JSONResponse:
-    told = ValidationError(f"{caller} may not send: a butler's or a program's token may.")
-    return JSONResponse(argument_error(told), status_code=403)
-
-
-# -- `POST /v1/notify`: one message from a script, by the way of the butlers' own `notify` ---
-
-_Notify = Callable[[Principal, dict[str, Any]], Awaitable[dict[str, Any]]]
-_TEXT: Final = {"type": "string"}
-_PROPERTIES: Final[dict[str, dict[str, Any]]] = {
-    "message": {**_TEXT, "description": "What to say."},
-    "to": {**_TEXT, "description": "A contact by exact name, or an address; the owner, or the token's own person."},
-    "channel": {
-        **_TEXT,
-        "description": f"Such as {SPOKEN}; by default the first that reaches the recipient; auto: in their own order.",
-    },
-    "subject": {**_TEXT, "description": "Of an e-mail."},
-    "priority": {"type": "string", "enum": ["high", "medium", "low"]},
-    "wait_seconds": {
-        "type": "number",
-        "minimum": 0,
-        "maximum": 600,
-        "description": "How long to wait for the outcome.",
-    },
-    "idempotency_key": {**_TEXT, "description": "Sent once for this key; also as the header Idempotency-Key."},
-    "on_uncertain": {"type": "string", "enum": ["resend", "hold"]},
-    "attachments": {
-        "type": "array",
-        "maxItems": 10,
-        "description": "Files, each by exactly one of path (below an outbox folder), upload_id and data (base64).",
-        "items": {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": dict.fromkeys(("path", "upload_id", "data", "name", "media_type"), _TEXT),
-        },
-    },
-    "format": {"type": "string", "enum": ["plain", "markdown"], "description": "Of the message; plain by default."},
-    **WISH_SCHEMAS,
-}
-_NOTIFY_BODY: Final = {
-    "type": "object",
-    "required": ["message"],
-    "additionalProperties": False,
-    "properties": _PROPERTIES,
-}
-_NOTIFY_ANSWER: Final = {
-    "type": "object",
-    "required": ["status"],
-    "properties": {
-        "status": {"type": "string", "enum": ["ok", "accepted", "deferred", "muted", "pending_approval", "error"]}
-    },
-}
-_NOTIFY_TOLD: Final = {
-    200: "Delivered",
-    202: "Stored: still being tried, held until its moment, muted by the person, or to be approved first",
-    400: "Something about the request is wrong",
-    403: "Neither a butler's nor a program's token",
-    409: "The key was used for another message",
-    429: "Too many messages; Retry-After says when there is room",
-    500: "Our own fault",
-    503: "The channel or a part of the household cannot be reached",
-}
-_NOTIFY_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
-    status: {"description": told, "content": {"application/json": {"schema": _NOTIFY_ANSWER}}}
-    for status, told in _NOTIFY_TOLD.items()
-}
-
-
-def notify_router(notify: _Notify) -> APIRouter:
-    router = APIRouter(route_class=LateRoute, tags=["notify"])
-
-    @router.post(
-        "/v1/notify",
-        operation_id="notify",
-        summary="Deliver a message to a person",
-        description="With a butler's or a program's token. The body of every answer is that of the tool `notify`.",
-        openapi_extra={"requestBody": {"required": True, "content": {"application/json": {"schema": _NOTIFY_BODY}}}},
-        responses=_NOTIFY_RESPONSES,
-    )
-    async def post(
-        request: Request, caller: Caller, idempotency_key: Annotated[str | None, Header(include_in_schema=False)] = None
-    ) -> JSONResponse:
-        if sender_of(caller) is None:
-            return _may_not_send(caller)
-        try:
-            asked = read_request(await request.body(), idempotency_key)
-        except ValidationError as error:
-            return http_answer(argument_error(error))
-        return http_answer(await notify(caller, asked))
-
-    return router
-
-
-def read_request(body: bytes, key: str | None) -> dict[str, Any]:
-    """Raises ValidationError; what the values are is the work's to judge. An absent value and a null are the same."""
-    try:
-        asked = json.loads(body)
-    except (ValueError, RecursionError):
-        raise ValidationError("The body is not JSON.") from None
-    if not isinstance(asked, dict):
-        raise ValidationError('The body must be an object such as {"message": "Hello"}.')
-    return known_fields(asked, _PROPERTIES) | _key(asked, key)
-
-
-def _key(asked: Mapping[str, Any], header: str | None) -> dict[str, str]:
-    if header is None:
-        return {}
-    if asked.get("idempotency_key") not in (None, header):
-        told = "is not the same as in the header Idempotency-Key"
-        raise ValidationError.of([FieldError("idempotency_key", told, "key_mismatch")])
-    return {"idempotency_key": header}
+_MARGIN_SECONDS: Final = 20.0
+_AskMessenger = Callable[[str, Mapping[str, Any], float, str], Awaitable[dict[str, Any]]]
+"""Tool, arguments, patience, token."""
 
 
 _OWNER: Final = frozenset({OWNER, OPERATOR.name})  # names of the owner that need no contact
@@ -208,32 +61,44 @@ class Sending:
     people: AskedPeople
     channels: KnownChannels
     notifier: Notifier
+    status: SenderStatus
+    messenger: _AskMessenger
     clock: Clock
     mint: IdMint
 
-    async def notify(self, caller: Principal, asked: Mapping[str, Any]) -> dict[str, Any]:
+    async def notify(self, call: Call[Any], asked: Notify) -> Mapping[str, Any]:
         """Through the same switchboard; the sender is the token's, whatever was asked."""
-        request_id, origin = self.new_id(), sender_of(caller) or ""
+        request_id, caller = self.mint.mint(self.clock.now_us()), call.caller
+        if (origin := sender_of(caller)) is None:
+            raise Refused(Code.POLICY_DENIED, f"{caller} may not send: a butler's or a program's token may.")
+        asked = _with_key(asked, call.key)
         try:
-            arguments = await self._arguments(caller, dict(asked))
+            settled = await self._settled(caller, asked)
         except ValidationError as error:
-            await self.notifier.note(origin, NotifyArguments(channel=asked.get("channel")), request_id, error)
+            await self.notifier.note(origin, asked, request_id, error)
             return notify_error(error, request_id=request_id)
         except PostroomError as error:
             return notify_error(error, request_id=request_id)
-        return await self.notifier.notify(arguments, origin_butler=origin, request_id=request_id)
+        return await self.notifier.notify(settled, origin_butler=origin, request_id=request_id)
 
-    def new_id(self) -> str:
-        return self.mint.mint(self.clock.now_us())
+    async def standing(self, call: Call[Any], identifier: str) -> Mapping[str, Any]:
+        return await self.status.answer(sender_of(call.caller) or str(call.caller), identifier)
 
-    async def _arguments(self, caller: Principal, asked: dict[str, Any]) -> NotifyArguments:
-        recipient = recipient_of(caller, asked.pop("to", None))
-        channel = asked.pop("channel", None)
+    async def correct(self, call: Call[Any], correction: Mapping[str, Any], wait: object) -> Mapping[str, Any]:
+        """By the messenger's own tool, under the caller's token: whose deliveries it knows is decided there."""
+        patience = wait_seconds(wait, self.notifier.default_wait_seconds)
+        given = {name: one for name, one in correction.items() if name != "act"} | {"wait_seconds": patience}
+        headers: Any = call.meta if call.door == "http" else call.context.request_context.request.headers
+        tool, token = f"{correction['act']}_delivery", presented_token(headers) or ""
+        return await self.messenger(tool, given, patience + _MARGIN_SECONDS, token)
+
+    async def _settled(self, caller: Principal, asked: Notify) -> Notify:
+        recipient, channel = recipient_of(caller, asked.recipient), asked.channel
         if isinstance(recipient, str) and caller.serves != OWNER and channel in (None, AUTO, *self.notifier.channels):
             recipient, channel = await self._in_reach(caller.serves or OWNER, recipient, channel)
         elif channel is None:
             channel = await first_channel(recipient, self.book, self.channels)
-        return NotifyArguments(channel=channel, recipient=recipient, **asked)
+        return asked.model_copy(update={"channel": channel, "recipient": recipient})
 
     async def _in_reach(self, person_id: str, named: str, channel: str | None) -> tuple[str, str]:
         """
@@ -264,103 +129,13 @@ def recipient_of(caller: Principal, to: object) -> object:
     return None if isinstance(wanted, str) and wanted.strip().lower() in _OWNER else wanted
 
 
-# -- `POST /v1/deliveries/{id}/revise` and `/recall`: the messenger's tools, under their caller's own token ---
-
-_Call = Callable[[str, Mapping[str, Any], float, str], Awaitable[dict[str, Any]]]  # tool, arguments, patience, token
-_MARGIN_SECONDS: Final = 20.0
-_CORRECTION_STATUS: Final = {
-    CorrectionStatus.TOO_LATE: 409,
-    CorrectionStatus.ACCEPTED: 202,
-    CorrectionStatus.AWAITING_APPROVAL: 202,
-}
-_CORRECTION_ANSWER: Final = {
-    "type": "object",
-    "required": ["status"],
-    "properties": {
-        "status": {"type": "string", "enum": [str(one) for one in CorrectionStatus]},
-        "revises": {"type": ["string", "null"]},
-        "delivery_id": {"type": ["string", "null"]},
-        "how": {"type": ["string", "null"], "enum": ["in_place", "edit", "delete", "correction", None]},
-        "message": {"type": "string"},
-    },
-}
-_NOT_READ: Final = {  # a body that is no request never reaches the tool
-    "type": "object",
-    "required": ["ok", "error"],
-    "properties": {"ok": {"const": False}, "error": {"type": "object"}},
-}
-_CORRECTION_TOLD: Final = {
-    200: "Done: changed or withdrawn in place, edited, deleted, or corrected in the thread",
-    202: "Stored: still being tried, or a person must approve the new text first",
-    400: "Something about the request is wrong",
-    404: "No delivery of yours",
-    409: "Too late, or the key was used for another correction",
-    429: "Too many messages; Retry-After says when there is room",
-}
-
-
-def _correction_schema(status: int) -> dict[str, Any]:
-    return _CORRECTION_ANSWER if status < 400 else {"anyOf": [_CORRECTION_ANSWER, _NOT_READ]}
-
-
-_CORRECTION_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
-    **failures(401, 422, 503),
-    **{
-        status: {"description": told, "content": {"application/json": {"schema": _correction_schema(status)}}}
-        for status, told in _CORRECTION_TOLD.items()
-    },
-}
-_DeliveryId = Annotated[str, Path(max_length=64, description="Of the delivery to correct.")]
-_Key = Annotated[str | None, Header(include_in_schema=False)]
-_Patience = Annotated[float, Field(ge=0, le=600)] | None
-
-
-class ReviseRequest(Strict):
-    message: Text
-    format: Text | None = None
-    subject: Text | None = None
-    wait_seconds: _Patience = None
-
-
-class RecallRequest(Strict):
-    reason: Annotated[Text, Field(max_length=LONGEST_REASON)] | None = None
-    wait_seconds: _Patience = None
-
-
-def correction_router(call: _Call, default_wait_seconds: float) -> APIRouter:
-    router = APIRouter(route_class=JsonRoute, tags=["deliveries"], responses=_CORRECTION_RESPONSES)
-
-    async def answer(request: Request, tool: str, asked: dict[str, Any]) -> JSONResponse:
-        wait = asked["wait_seconds"] if asked["wait_seconds"] is not None else default_wait_seconds
-        given = {name: value for name, value in asked.items() if value is not None}
-        told = await call(tool, given, wait + _MARGIN_SECONDS, presented_token(request.headers) or "")
-        if told["status"] == CorrectionStatus.ERROR:
-            return http_answer(told)
-        return JSONResponse(told, status_code=_CORRECTION_STATUS.get(CorrectionStatus(told["status"]), 200))
-
-    @router.post(
-        "/v1/deliveries/{delivery_id}/revise",
-        operation_id="reviseDelivery",
-        summary="Give a message of yours another text: in place, by an edit, or by a correction in its thread",
-    )
-    async def revise(
-        request: Request, delivery_id: _DeliveryId, body: ReviseRequest, idempotency_key: _Key = None
-    ) -> JSONResponse:
-        asked = {"delivery_id": delivery_id, "idempotency_key": idempotency_key, **body.model_dump()}
-        return await answer(request, "revise_delivery", asked)
-
-    @router.post(
-        "/v1/deliveries/{delivery_id}/recall",
-        operation_id="recallDelivery",
-        summary="Take a message of yours back: withdraw it, delete it, or say in its thread to disregard it",
-    )
-    async def recall(
-        request: Request, delivery_id: _DeliveryId, body: RecallRequest, idempotency_key: _Key = None
-    ) -> JSONResponse:
-        asked = {"delivery_id": delivery_id, "idempotency_key": idempotency_key, **body.model_dump()}
-        return await answer(request, "recall_delivery", asked)
-
-    return router
+def _with_key(asked: Notify, header: str | None) -> Notify:
+    if header is None:
+        return asked
+    if asked.idempotency_key not in (None, header):
+        told = "is not the same as in the header Idempotency-Key"
+        raise ValidationError.of([FieldError("idempotency_key", told, "key_mismatch")])
+    return asked.model_copy(update={"idempotency_key": header})
 
 
 # -- `/v1/uploads`: hand in a file that goes with one message, and read one that a person sent ---

@@ -20,8 +20,9 @@ from postroom.butlers.scheduler import Scheduler
 from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.butlers.store import StoredAppointments, StoredState
 from postroom.butlers.switchboard import Registry, Switchboard
+from postroom.delivery.acts import Notify
 from postroom.delivery.files.taking import FileTaking
-from postroom.delivery.notify import Notifier, NotifyArguments
+from postroom.delivery.notify import Notifier
 from postroom.delivery.store.rows import StoredRefusedCalls
 from postroom.household.channels import known_channels
 from postroom.household.peers import Peers
@@ -70,7 +71,7 @@ def build_butler(
 
     async def by_appointment(arguments: Mapping[str, Any]) -> Outcome:
         request_id = world.store.ids.mint(world.clock.now_us())
-        return await notifier.submit(NotifyArguments(**arguments), origin_butler=config.name, request_id=request_id)
+        return await notifier.submit(Notify(**arguments), origin_butler=config.name, request_id=request_id)
 
     async def trigger(prompt: str, source: str) -> None:
         await butler.model().submit(prompt, trigger=source, caller=Principal(Role.BUTLER, config.name))

@@ -88,9 +88,7 @@ def messenger_parts(
     path, names = plane.acceptance, frozenset(plane.known_channels)
     wait_seconds = settings.delivery.notify_wait_seconds
     return MessengerParts(
-        execute=Execute(
-            plane=plane, status=sender_status(store, plane, attention), clock=clock, corrections=corrections
-        ),
+        execute=Execute(plane=plane, status=sender_status(store, attention), clock=clock, corrections=corrections),
         desk=MessengerDesk(
             corrections=corrections,
             channel_tools=ChannelTools(plane=plane, clock=clock, mint=store.ids.mint, wait_seconds=wait_seconds),
@@ -139,10 +137,10 @@ def correction_desk(
     )
 
 
-def sender_status(store: Store, plane: Plane, attention: Attention | None = None) -> SenderStatus:
+def sender_status(store: Store, attention: Attention | None = None) -> SenderStatus:
     return SenderStatus(
         record=store.deliveries,
-        replays=plane.acceptance.ledger,
+        replays=store.ledger,
         notices=NoticeOutcomes(attention=attention) if attention is not None else None,
     )
 

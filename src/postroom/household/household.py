@@ -19,18 +19,19 @@ from postroom.butlers.daemon import Butler
 from postroom.butlers.loading import check_modules, loaded_modules
 from postroom.butlers.messenger.server import StraightToDelivery
 from postroom.butlers.messenger.server import build_server as build_messenger
-from postroom.butlers.notify_tool import add_notify_tool
 from postroom.butlers.switchboard import RULES, UNLISTED, OwnSwitchboard, add_switchboard_tools
 from postroom.butlers.tools import (
     ELSEWHERE,
     ELSEWHERE_THAN_MESSENGER,
     ELSEWHERE_THAN_SWITCHBOARD,
+    add_message_tools,
     add_status_tool,
     build_server,
     core_rules,
 )
 from postroom.connectors.tools import ACTS as ASSISTANT_ACTS
 from postroom.console.live import Bulk, Changes
+from postroom.delivery.acts import Notify
 from postroom.delivery.plane import Plane
 from postroom.household.attention import (
     AttentionDoors,
@@ -349,7 +350,10 @@ class _Builder:
             await self._stack.enter_async_context(ears)
 
     async def _build_plain_doors(self, store: Store) -> None:
-        door = await script_door(self._settings, store, self._peers, self._clock, self._roster, self._approvals)
+        door = await script_door(
+            self._settings, store, self._peers, self._clock, self._roster, self._approvals, self._attention
+        )
+        self._assistant_doors.append(door.tools)
         self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store), self._notices.router()]
         self._routers.append(pressing(self._settings, self._asking, door.outbound, self._listeners.pages_url))
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
@@ -380,13 +384,13 @@ class _Builder:
             approving(self._settings, store, plane, self._asking, self._loops)
         )
         desk = correction_desk(self._settings, store, plane, self._attention, self._asking.bells.every.ring)
-        status = sender_status(store, plane, self._attention)
+        status = sender_status(store, self._attention)
         butler = await self._butler(config, world, plane, StraightToDelivery(status, desk))
         parts = messenger_parts(
             self._settings, store, plane, butler.verifier, self._clock, desk, approvals, self._attention
         )
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
-        add_notify_tool(server, butler)
+        add_message_tools(server, butler, (Notify,))
         server.point_elsewhere(ELSEWHERE_THAN_MESSENGER)
         self._servers[MESSENGER] = server
         self._peers.take(messenger_door(server, parts.execute))
@@ -399,7 +403,7 @@ class _Builder:
         server = GuardedServer(SWITCHBOARD, policy, description=config.butler.description)
         add_switchboard_tools(server, board, butler.verifier)
         add_status_tool(server, butler)
-        add_notify_tool(server, butler)
+        add_message_tools(server, butler, (Notify,))
         policy.unlisted |= UNLISTED
         server.point_elsewhere(ELSEWHERE_THAN_SWITCHBOARD)
         self._servers[SWITCHBOARD] = server

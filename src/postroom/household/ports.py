@@ -23,32 +23,33 @@ from starlette.types import ASGIApp
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL
 from postroom.approvals.acts import ACTS as APPROVAL_ACTS
 from postroom.approvals.approvals import Approvals
+from postroom.attention.attention import Attention
 from postroom.channels.acts import ListChannels
 from postroom.connectors.profile import PATH as LLMS
 from postroom.connectors.profile import llms_text
 from postroom.conversations.acts import PATH as CHANNELS
+from postroom.delivery.acts import NotifyStatus, Recall, Revise, Send, channel_words
 from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.notify import Notifier
 from postroom.delivery.routes import (
     MOST_UPLOAD_BYTES,
     UPLOADS,
     Sending,
-    correction_router,
-    notify_router,
     upload_router,
 )
 from postroom.household.channels import Accounts, known_channels, usable_channels
 from postroom.household.console import HouseholdStanding
-from postroom.household.delivery import LedgerView
+from postroom.household.delivery import LedgerView, sender_status
 from postroom.household.peers import MemoryPeer, Nobody, Peers
 from postroom.household.questions import decisions
 from postroom.household.store import SWITCHBOARD, Approvers, Store, file_taking
 from postroom.inbox.copies import PATH as CONFIRM
 from postroom.kernel.acts.routes import act_router, describe
+from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.guard.answered_once import AnsweredOnce, StoredIdempotencyKeys, declare_key
 from postroom.kernel.guard.http import FormSessions, Guard, LongCalls, Verifier
-from postroom.kernel.guard.tools import approver, visitors
+from postroom.kernel.guard.tools import GuardedServer, Rule, approver, sends, visitors
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Failing, part_health
 from postroom.kernel.serving.json_door import answer_in_one_shape
@@ -301,6 +302,7 @@ async def script_door(
     clock: Clock,
     roster: Iterable[ButlerConfig],
     approvals: Approvals | None,
+    attention: Attention,
 ) -> ScriptDoor:
     return ScriptDoor(
         settings=settings,
@@ -312,6 +314,7 @@ async def script_door(
         channels=known_channels(settings),
         files=file_taking(settings, store, roster, clock),
         approvals=approvals,
+        attention=attention,
     )
 
 
@@ -326,13 +329,13 @@ class ScriptDoor:
     channels: KnownChannels
     files: FileTaking
     approvals: Approvals | None  # of the messenger, where it runs in this process
+    attention: Attention
 
     def routers(self) -> list[APIRouter]:
         may_decide = approver(Approvers(self.settings.approvals.approvers, self.store.household))
         view = LedgerView(settings=self.settings, store=self.store, clock=self.clock)
         return [
-            notify_router(self.sending().notify),
-            correction_router(self.messengers_own, self.settings.delivery.notify_wait_seconds),
+            act_router([Send, Revise, Recall], self.sending()),
             upload_router(self.files),
             act_router([WhyDelivery, TraceDelivery], Lookups(view.why, view.trace)),
             act_router(APPROVAL_ACTS, decisions(self.settings, self.store, self.clock, self.approvals)),
@@ -340,6 +343,12 @@ class ScriptDoor:
             act_router([ShowHousehold], self._standing(may_decide).seen_by),
             act_router([ListAudit], self.store.audit),
         ]
+
+    def tools(self, server: GuardedServer) -> dict[str, Rule]:
+        """Of those who send: programs and butlers."""
+        acts = (Send, NotifyStatus, Revise, Recall)
+        add_tools(server, acts, self.sending(), {"channels": channel_words(self.channels)})
+        return dict.fromkeys((tool.name for one in acts if (tool := one.declared.tool)), sends)
 
     def _standing(self, may_decide: Callable[[Principal], bool]) -> HouseholdStanding:
         return HouseholdStanding(
@@ -367,6 +376,8 @@ class ScriptDoor:
                 default_wait_seconds=self.settings.delivery.notify_wait_seconds,
                 files=self.files,
             ),
+            status=sender_status(self.store, self.attention),
+            messenger=self.messengers_own,
             clock=self.clock,
             mint=self.store.ids,
         )

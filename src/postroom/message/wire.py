@@ -35,29 +35,6 @@ MAX_NAME_CHARACTERS: Final = 200
 _SHORTEST_LIFE_SECONDS: Final = 1
 LONGEST_LIFE_SECONDS: Final = 30 * 86_400
 _URGENCIES: Final = {str(one): one for one in Urgency}
-_NAME: Final = {"type": "string", "maxLength": MAX_NAME_CHARACTERS}
-
-# As callers see the six of them: short, because models read them.
-WISH_SCHEMAS: Final[dict[str, dict[str, Any]]] = {
-    "urgency": {
-        "type": "string",
-        "enum": list(_URGENCIES),
-        "description": "How soon it should be seen; the person's policy has the last word. Instead of priority.",
-    },
-    "category": {**_NAME, "description": "What kind of message it is, such as security."},
-    "thread": {**_NAME, "description": "Your name for what belongs together."},
-    "supersedes": {
-        **_NAME,
-        "description": "Your own key: replaces what you sent under it; what was shown is edited where it can be.",
-    },
-    "needs_ack": {"type": "boolean", "description": "A person has to acknowledge it."},
-    "expires_in_seconds": {
-        "type": "integer",
-        "minimum": _SHORTEST_LIFE_SECONDS,
-        "maximum": LONGEST_LIFE_SECONDS,
-        "description": "Not worth showing after this.",
-    },
-}
 
 
 def read_wish(fields: Fields) -> AttentionWish | None:
@@ -136,14 +113,14 @@ _NO_LINE = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 _UNKNOWN: Final = Capabilities()  # of a channel that is complained about already
 
 
-class _Lineage(TypedDict):
+class Lineage(TypedDict):
     request_id: str
     source_channel: str
     source_endpoint_identity: str
     source_sender_identity: str
 
 
-class NotifyRequestContextInput(_Lineage, total=False):
+class NotifyRequestContextInput(Lineage, total=False):
     """Lineage of the inbound request that a reply or a reaction answers."""
 
     source_thread_identity: str
@@ -348,7 +325,7 @@ def notify_error(error: PostroomError, *, request_id: str | None = None, channel
     return notify_response(refused(error, request_id=request_id, channel=channel))
 
 
-def argument_error(error: ValidationError) -> dict[str, Any]:
+def argument_error(error: PostroomError) -> dict[str, Any]:
     """The contract's own shape for a wrong argument: the error is one string."""
     answer: dict[str, Any] = {
         "status": "error",

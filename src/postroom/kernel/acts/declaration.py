@@ -112,6 +112,7 @@ class HttpRoute:
     summary: str = ""  # the words of the act, unless it says otherwise
     refusals: tuple[int, ...] = (400, 401, 403, 404, 409, 413, 422, 503)
     status: int = 200
+    more: Mapping[int, str] = field(default_factory=dict)  # other statuses of such an answer, in words
     in_query: Collection[str] = ()
     without: Collection[str] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
@@ -228,6 +229,11 @@ class Act(BaseModel, Generic[Answer]):
         """Of what the route answers."""
         route = cls.declared.route
         return 200 if route is None else route.status
+
+    @classmethod
+    def retry_after(cls, answer: Answer) -> float | None:
+        """In how many seconds, where an answer says no for now."""
+        return None
 
 
 def act(

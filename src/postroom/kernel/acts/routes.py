@@ -58,6 +58,8 @@ class ActRoute(Route):
         if isinstance(answer, Response):
             return answer
         headers = {RENAMED: ", ".join(f"{former}={now}" for former, now in renamed.items())} if renamed else {}
+        if (wait_seconds := kind.retry_after(answer)) is not None:
+            headers["Retry-After"] = str(ceil(wait_seconds))
         if route.is_private:
             headers["Cache-Control"] = "no-store"
         if answer is None:
@@ -136,7 +138,11 @@ def _described(kind: type[Act[Any]], route: HttpRoute, components: dict[str, Any
         "tags": [route.tag],
         "summary": route.summary or words_of(kind).removesuffix("."),
         "parameters": [_parameter(name, one, name in required, route) for name, one in in_url.items()],
-        "responses": {str(route.status): answer, **{str(code): one for code, one in failures(*route.refusals).items()}},
+        "responses": {
+            str(route.status): answer,
+            **{str(code): {**answer, "description": words} for code, words in route.more.items()},
+            **{str(code): one for code, one in failures(*route.refusals).items()},
+        },
     }
     if not described["parameters"]:
         del described["parameters"]

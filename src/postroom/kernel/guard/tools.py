@@ -60,6 +60,10 @@ def anyone(_: Principal) -> bool:
     return True
 
 
+def sends(one: Principal) -> bool:
+    return one.role in (Role.BUTLER, Role.PROGRAM)
+
+
 def no_one(_: Principal) -> bool:
     return False
 
