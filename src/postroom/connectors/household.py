@@ -18,26 +18,13 @@ from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Principal, checked_address
-from postroom.people.contacts import CandidateBody, ConfirmContact, ResolveAnswer, ResolveContact
+from postroom.people.contacts import ConfirmContact, ResolutionBody, ResolveAnswer, ResolveContact
 from postroom.people.desk import PeopleDesk
 from postroom.people.model import ConfirmSource, DecisionMode, MatchType
 from postroom.people.names.resolve import explicit
 from postroom.settings.reach import HouseholdClient, Unanswered
 
 # What an adapter answers.
-
-
-class ResolutionBody(Shape):
-    resolved: bool
-    matched_alias: str | None
-    match_type: MatchType | None
-    agent_address: str | None
-    score: float | None
-    query_normalized: str
-    why: str
-    candidates: list[CandidateBody]
-    resolution_token: str | None = Field(description="Give it back with confirm_send once the person has agreed.")
-    expires_at: str | None
 
 
 class DeliveryBody(Shape):
@@ -109,7 +96,7 @@ class Adapter:
     async def _recipient(self, call: AssistantCall) -> ResolveAnswer:
         token = call.resolution_token if call.confirm_send and not call.resolve_only else None
         if call.to_agent is not None and (token is None or call.recipient_name is None):
-            return _named(checked_address(call.to_agent, "to_agent"))
+            return ResolveAnswer.model_validate(explicit(checked_address(call.to_agent, "to_agent")))
         if call.recipient_name is None:
             error = "name the recipient, or give its agent address"
             raise Refused(
@@ -136,7 +123,7 @@ class Adapter:
             if error.code is not Code.RESOLUTION_EXPIRED:
                 raise
             if address is not None:
-                return _named(address)
+                return ResolveAnswer.model_validate(explicit(address))
         return await self._resolved(call)
 
     async def _remember(self, call: AssistantCall, found: ResolveAnswer) -> ConfirmationBody | None:
@@ -160,11 +147,6 @@ class Adapter:
             **chosen,
         )
         await self.household.ask(asked)
-
-
-def _named(address: str) -> ResolveAnswer:
-    found = explicit(address)
-    return ResolveAnswer(decision_mode=found.decision_mode, **found.document())
 
 
 # In this process the same acts are done, with no call to our own port.

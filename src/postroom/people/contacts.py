@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from postroom.kernel.acts.declaration import EVERYONE, Answer, Call, Complain, HttpRoute, Shape, act, said
 from postroom.kernel.values.errors import Code, Refused
@@ -33,30 +33,42 @@ Agent = Annotated[str, Field(min_length=3, max_length=255, examples=["agent://ho
 # -- Answers --
 
 
+Score = Annotated[float, AfterValidator(lambda score: round(score, 4))]
+
+
 class CandidateBody(Shape):
     agent_address: str
     display_name: str
     alias: str
     match_type: MatchType
-    score: float
+    score: Score
     hint: str
     why: str
     resolution_token: str | None = None
 
 
-class ResolveAnswer(Shape):
-    ok: bool = True
-    decision_mode: DecisionMode
+class ResolutionBody(Shape):
+    """What became of a name."""
+
     resolved: bool
     matched_alias: str | None
     match_type: MatchType | None
     agent_address: str | None
-    score: float | None
-    query_normalized: str
+    score: Score | None
+    query_normalized: str = Field(validation_alias="query")
     why: str
     candidates: list[CandidateBody]
-    resolution_token: str | None
+    resolution_token: str | None = Field(description="Give it back with confirm_send once the person has agreed.")
     expires_at: str | None
+
+    @property
+    def chosen(self) -> CandidateBody | None:
+        return self.candidates[0] if self.resolved else None
+
+
+class ResolveAnswer(ResolutionBody):
+    ok: bool = True
+    decision_mode: DecisionMode
 
 
 class MemoryBody(Shape):
@@ -147,7 +159,7 @@ class ResolveContact(PeopleAct[ResolveAnswer]):
     async def do(self, call: Desk) -> ResolveAnswer:
         book = call.work.book(call.caller, self.owner_agent)
         found = await call.work.resolver.resolve(book, self.query, input_mode=self.input_mode, limit=self.limit)
-        return ResolveAnswer(decision_mode=found.decision_mode, **found.document())
+        return ResolveAnswer.model_validate(found)
 
 
 @act(by=EVERYONE, route=HttpRoute("POST /contacts/confirm", _TAG))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import seconds
@@ -325,20 +325,6 @@ class Candidate:
     fingerprint: str = ""
     resolution_token: str | None = None
 
-    def document(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {
-            "agent_address": self.agent_address,
-            "display_name": self.display_name,
-            "alias": self.alias,
-            "match_type": str(self.match_type),
-            "score": round(self.score, 4),
-            "hint": self.hint,
-            "why": self.why,
-        }
-        if self.resolution_token:
-            shown["resolution_token"] = self.resolution_token
-        return shown
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
@@ -360,20 +346,17 @@ class Resolution:
     def chosen(self) -> Candidate | None:
         return self.candidates[0] if self.resolved else None
 
-    def document(self) -> dict[str, Any]:
-        chosen = self.chosen
-        return {
-            "resolved": self.resolved,
-            "matched_alias": chosen.alias if chosen else None,
-            "match_type": str(self.match_type) if self.match_type else None,
-            "agent_address": chosen.agent_address if chosen else None,
-            "score": round(self.candidates[0].score, 4) if self.candidates else None,
-            "query_normalized": self.query,
-            "why": self.why,
-            "candidates": [candidate.document() for candidate in self.candidates],
-            "resolution_token": self.resolution_token,
-            "expires_at": self.expires_at,
-        }
+    @property
+    def matched_alias(self) -> str | None:
+        return self.chosen.alias if self.chosen else None
+
+    @property
+    def agent_address(self) -> str | None:
+        return self.chosen.agent_address if self.chosen else None
+
+    @property
+    def score(self) -> float | None:
+        return self.candidates[0].score if self.candidates else None
 
 
 # Pairings: how a person proves that an address is theirs.
