@@ -37,7 +37,6 @@ from postroom.message.channel import (
 )
 from postroom.message.delivery import Message, Receipt
 from postroom.message.inbound import InboundTrouble
-from postroom.people.model import PushDevices
 from postroom.sandbox.imap import AUTHSERV_ID
 from postroom.sandbox.records import sandbox_token
 from postroom.settings import Owner, Settings
@@ -63,11 +62,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from postroom.channels.webpush.channel import PushIdentity
+    from postroom.people.devices.push import StoredPushDevices
     from postroom.people.person_rules import AddressForms
 
 
 def account_channel(
-    account: Account, home: Path, files: FileContents | None = None, devices: PushDevices | None = None
+    account: Account, home: Path, files: FileContents | None = None, devices: StoredPushDevices | None = None
 ) -> Channel:
     """Raises SettingsError for credentials that cannot be any; its sentence never repeats them."""
     try:
@@ -94,7 +94,7 @@ def push_identity(home: Path, name: str, contact: str) -> PushIdentity:
     return identity(contact, hmac.digest(household_key(home, "web push"), name.encode(), "sha256"))
 
 
-def _made(account: Account, home: Path, files: FileContents | None, devices: PushDevices | None) -> Channel:
+def _made(account: Account, home: Path, files: FileContents | None, devices: StoredPushDevices | None) -> Channel:
     """What the sandbox does not play is imported where an account is one: most households have none of these."""
     name, options = account.name, account.options
     match options:
@@ -257,7 +257,7 @@ def build_channels(
     settings: Settings,
     sandbox: SandboxAddress | None,
     files: FileContents | None = None,
-    devices: PushDevices | None = None,
+    devices: StoredPushDevices | None = None,
 ) -> dict[str, Channel]:
     """Raises SettingsError for credentials that cannot be any."""
     if sandbox is None:

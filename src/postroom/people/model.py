@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final
 
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import seconds
@@ -453,20 +453,6 @@ class NotifiedMessage:
     subject: str | None = field(repr=False)
     text: str = field(repr=False)
     created_at_us: int
-
-
-class PushDevices(Protocol):
-    """What the channel asks of the record."""
-
-    async def subscription(self, channel: str, device_id: str) -> PushSubscription | None:
-        """None when it was removed, or has ended."""
-        ...
-
-    async def used(self, device_id: str) -> None: ...
-
-    async def ended(self, device_id: str) -> None:
-        """Its person is not reached there any more."""
-        ...
 
 
 # Whose inbox is whose: people are known by their ids, and inboxes by the names in their tokens.

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urlsplit
 
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -35,7 +35,10 @@ from postroom.kernel.values.ids import DeliveryId
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import REPEAT_MARK, Intent, Message, Priority, Receipt
 from postroom.message.markup import Button
-from postroom.people.model import DEVICE_ID, PushDevices, PushSubscription
+from postroom.people.model import DEVICE_ID, PushSubscription
+
+if TYPE_CHECKING:
+    from postroom.people.devices.push import StoredPushDevices
 
 # A message as what a device shows; pure.
 
@@ -300,7 +303,7 @@ class WebPush:
         self,
         name: str,
         identity: PushIdentity,
-        devices: PushDevices | None = None,
+        devices: StoredPushDevices | None = None,
         *,
         allow_private: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -338,7 +341,7 @@ class WebPush:
     async def close(self) -> None:
         await self._http.close()
 
-    async def _subscription(self, part: PushCall) -> tuple[PushDevices, PushSubscription]:
+    async def _subscription(self, part: PushCall) -> tuple[StoredPushDevices, PushSubscription]:
         """Nothing has been sent yet, so whatever fails here is no doubt."""
         if self._devices is None:
             raise TargetUnavailable("the record of devices is not here")
@@ -362,7 +365,7 @@ class WebPush:
             "User-Agent": "Postroom",
         }
 
-    async def _refusal(self, answer: HttpAnswer, part: PushCall, devices: PushDevices) -> PostroomError:
+    async def _refusal(self, answer: HttpAnswer, part: PushCall, devices: StoredPushDevices) -> PostroomError:
         if answer.status in _ENDED:
             await _noted(devices.ended, part.device_id)
             return ValidationError(_GONE).told_by(answer.status)
