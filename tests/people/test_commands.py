@@ -419,6 +419,28 @@ async def test_the_same_commands_work_at_a_household_elsewhere(there: Living, ho
     assert list(home.iterdir()) == []
 
 
+async def test_contacts_are_listed_and_brought_to_a_household_elsewhere_however_many(
+    there: Living, home: Path, tmp_path: Path
+) -> None:
+    cards = tmp_path / "many.vcf"
+    cards.write_text("".join(f"BEGIN:VCARD\nFN:Person {n:03} {'x' * 200}\nEND:VCARD\n" for n in range(1_200)))
+
+    first = documents(await postroom_beside("contacts", "import", str(cards), "--json"))
+    again = documents(await postroom_beside("contacts", "import", str(cards), "--json"))
+    listed = documents(await postroom_beside("contacts", "list", "--json"))
+
+    assert (first["created"], again["created"], len(listed)) == (1_200, 0, 1_200)
+    assert listed[0]["name"].startswith("Person 000") and listed[0]["source"] == "import"
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.usefixtures("home")
+def test_without_a_channel_no_pairing_is_started() -> None:
+    done = postroom("pair", "owner")
+
+    assert done.code == 2 and "--channel" in done.error
+
+
 async def test_a_butlers_token_lists_nobody(there: Living, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POSTROOM_TOKEN", there.token("health"))
 

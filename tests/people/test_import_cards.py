@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.kernel.values.errors import Code, Refused
-from postroom.people.import_cards import read_csv, read_vcards
+from postroom.people.import_cards import read_csv, read_vcards, tables_of
 
 VCARD = """BEGIN:VCARD\r
 VERSION:3.0\r
@@ -142,3 +142,14 @@ def test_an_old_card_has_parameters_without_names_and_quoted_letters() -> None:
 )
 def test_a_hostile_card_is_read_or_passed_over_in_good_time(text: str, read: int) -> None:
     assert len(read_vcards(text).read) == read
+
+
+def test_cards_travel_as_tables_of_a_size_and_are_read_as_the_same_contacts() -> None:
+    picture = f"BEGIN:VCARD\nFN:Pia\nPHOTO;ENCODING=b:{'A' * 5_000}\nEND:VCARD\n"
+    contacts = [*read_vcards(VCARD).read, *read_vcards(picture).read, *read_csv("name,trusted\n'A, \"B\"',yes\n").read]
+
+    tables = list(tables_of(contacts * 20, 400))
+
+    assert all(len(one) <= 400 for one in tables)
+    assert [contact for one in tables for contact in read_csv(one).read] == contacts * 20
+    assert list(tables_of([], 400)) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _TAG: Final = "contacts"
 _WHOSE: Final = ("owner_agent",)
 MOST_CHARACTERS: Final = 250_000
-RowId = Annotated[str, Field(pattern="^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+RowId = Annotated[str, Field(max_length=36, pattern="^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 Agent = Annotated[str, Field(min_length=3, max_length=255, examples=["agent://household/owner"])]
 
 
@@ -249,11 +249,6 @@ class _ContactFields(_InBook[Answer]):
 class _OfContact(_InBook[Answer]):
     contact_id: RowId = said("The contact's id.", ...)
 
-    async def changed(self, call: Desk, edit: Callable[[Person], NewPerson]) -> ContactAnswer:
-        book = call.work.own_book(call.caller, self.owner_agent)
-        now_us = call.work.clock.now_us()
-        return _answer(await call.work.contacts.change(book, self.contact_id, edit, now_us=now_us))
-
 
 @act(by=EVERYONE, route=HttpRoute("GET /contacts", _TAG))
 class ListContacts(_Listing[ContactPage]):
@@ -288,12 +283,14 @@ class GetContact(_OfContact[ContactAnswer]):
 
 
 @act(by=EVERYONE, route=HttpRoute("PUT /contacts/{contact_id}", _TAG, in_query=_WHOSE))
-class ReplaceContact(_ContactFields[ContactAnswer], _OfContact[ContactAnswer]):
+class ReplaceContact(_ContactFields[ContactAnswer]):
     """Write a contact anew"""
+
+    contact_id: RowId = said("The contact's id.", ...)
 
     async def do(self, call: Desk) -> ContactAnswer:
         new = self.new(self.contact_id)
-        return await self.changed(call, lambda known: rewritten(_contact(known), new))
+        return await _changed(call, self, lambda known: rewritten(_contact(known), new))
 
 
 @act(by=EVERYONE, route=HttpRoute("DELETE /contacts/{contact_id}", _TAG))
@@ -315,7 +312,7 @@ class AddAlias(_OfContact[ContactAnswer]):
     alias: Name = said("The name.", ...)
 
     async def do(self, call: Desk) -> ContactAnswer:
-        return await self.changed(call, lambda contact: _renamed(contact, [*contact.aliases, self.alias]))
+        return await _changed(call, self, lambda contact: _renamed(contact, [*contact.aliases, self.alias]))
 
 
 @act(by=EVERYONE, route=HttpRoute("DELETE /contacts/{contact_id}/aliases", _TAG))
@@ -330,7 +327,7 @@ class RemoveAlias(_OfContact[ContactAnswer]):
                 raise Refused(Code.NOT_FOUND, "the contact has no such alias")
             return _renamed(contact, [one for one in contact.aliases if one != self.alias])
 
-        return await self.changed(call, unnamed)
+        return await _changed(call, self, unnamed)
 
 
 @act(by=EVERYONE, route=HttpRoute("POST /contacts/import", _TAG, in_query=_WHOSE))
@@ -347,6 +344,13 @@ class ImportContacts(_InBook[ImportAnswer]):
         )
         skipped = [SkippedCard(card=number, reason=reason) for number, reason in cards.skipped]
         return ImportAnswer(created=created, updated=updated, skipped=skipped)
+
+
+async def _changed(
+    call: Desk, one: _OfContact[Any] | ReplaceContact, edit: Callable[[Person], NewPerson]
+) -> ContactAnswer:
+    book, now_us = call.work.own_book(call.caller, one.owner_agent), call.work.clock.now_us()
+    return _answer(await call.work.contacts.change(book, one.contact_id, edit, now_us=now_us))
 
 
 def _renamed(contact: Person, aliases: Sequence[str]) -> NewPerson:
