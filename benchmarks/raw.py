@@ -17,7 +17,7 @@ from postroom.delivery.store import sqlite as lite
 from postroom.kernel.database.postgres import MARKS, PostgresDatabase, columns, planning_by_index
 from postroom.kernel.database.sqlite import ManyRows, SqliteDatabase
 from postroom.kernel.values.ids import DeliveryId, IdMint
-from postroom.message.delivery import AttemptResult, Intent, OnUncertain, Priority, Status
+from postroom.message.delivery import AttemptResult, Intent, OnUncertain, Priority, Receipt, Status
 
 BATCH = 100
 _LANES = 3
@@ -65,7 +65,7 @@ def settlement(new: NewDelivery) -> Settlement:
         not_before_us=now,
         attempts=1,
         attempt=SendAttempt(started_at_us=now, completed_at_us=now, outcome=AttemptResult.SUCCESS),
-        receipt="1",
+        receipt=Receipt("1"),
     )
 
 

@@ -209,7 +209,12 @@ UNCERTAIN = OutcomeUncertain("no answer")
 def test_a_success_keeps_an_earlier_doubt() -> None:
     done = delivered(replace(CLAIM, possible_duplicate=True), Receipt("7"), started_us=NOON_US, now_us=NOON_US + 5)
 
-    assert (done.status, done.attempts, done.possible_duplicate, done.receipt) == (Status.DELIVERED, 2, True, "7")
+    assert (done.status, done.attempts, done.possible_duplicate, done.receipt) == (
+        Status.DELIVERED,
+        2,
+        True,
+        Receipt("7"),
+    )
     assert done.snapshot().provider_delivery_id == "7"
 
 

@@ -25,7 +25,6 @@ from postroom.delivery.reading.record import CallMade, KeptLetter, KeptNews, Kep
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.inbox.model import Preferences, Terms
 from postroom.kernel.database.rows import read
-from postroom.kernel.values.errors import shortened
 from postroom.kernel.values.ids import DeliveryId, seconds
 from postroom.message.delivery import TERMINAL, AttemptResult, QuarantineReason, Status
 from postroom.message.inbound import Assurance, NewsKind
@@ -125,7 +124,11 @@ CASES = [
         id="throttled",
     ),
     pytest.param(
-        row(Status.PENDING, waiting=waiting(WaitKind.THROTTLE, f"429{shortened(10**9)}"), not_before_us=at(3600)),
+        row(
+            Status.PENDING,
+            waiting=WaitReason(kind=WaitKind.THROTTLE, detail="429", asked_seconds=10.0**9),
+            not_before_us=at(3600),
+        ),
         [a_call(AttemptResult.RETRYABLE_ERROR, "429")],
         Around(throttle_seconds=3600.0),
         "It waits because telegram asked us to slow down (it asked for a wait of 11574 days, which is cut to 1 hour "

@@ -54,6 +54,7 @@ def request_row(at_us: int = NOON_US, **changes: Any) -> dict[str, Any]:
         "lease_until": None,
         "waiting_reason": None,
         "waiting_detail": None,
+        "waiting_asked_seconds": None,
         "terminal_error_class": None,
         "terminal_error_message": None,
         "provider_delivery_id": None,
@@ -94,7 +95,7 @@ async def write(
 
 def waits(row: Mapping[str, Any]) -> str | None:
     """Why a row of deliveries waits, as callers are told."""
-    waiting = waiting_of(row["waiting_reason"], row["waiting_detail"])
+    waiting = waiting_of(row["waiting_reason"], row["waiting_detail"], row["waiting_asked_seconds"])
     return waiting.words(row["channel"]) if waiting else None
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import fields
-from typing import Any
 
 from postroom.kernel.acts.declaration import PEOPLE, Act, Call, HttpRoute, Shape, act
+from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.ids import to_text
 from postroom.message.channel import AccountHealth, Capabilities, ListedAccount
 
@@ -22,7 +22,7 @@ class ChannelBody(Shape):
     name: str
     kind: str
     configured: bool
-    capabilities: dict[str, Any]
+    capabilities: JsonObject
     health: AccountHealth | None
     trouble: TroubleBody | None
 
@@ -52,7 +52,7 @@ def _channel(account: ListedAccount) -> ChannelBody:
     )
 
 
-def _capabilities(can: Capabilities) -> dict[str, Any]:
+def _capabilities(can: Capabilities) -> JsonObject:
     """A thread's identity as a caller is told to write it."""
     told = {one.name: getattr(can, one.name) for one in fields(can)}
     form = can.thread_identity

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from postroom.channels.acts import ChannelBody, ListChannels
 from postroom.kernel.acts.commands import as_json
+from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Home, Json, say, say_json
 from postroom.kernel.values.ids import parse_text
@@ -47,7 +47,7 @@ def _health(account: ChannelBody) -> str:
     return "well" if health.circuit == "closed" else f"circuit {health.circuit}: {health.reason}"
 
 
-def _abilities(can: Mapping[str, Any]) -> str:
+def _abilities(can: JsonObject) -> str:
     able = [name for name in _ABLE if can[name]]
     most = f", {can['max_units']} {can['unit']} a message" if can["max_units"] else ""
     return f"{can['style']}, {', '.join(can['formats'])}{most}; {', '.join(able) or 'sends only'}"

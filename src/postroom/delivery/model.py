@@ -19,6 +19,7 @@ from postroom.message.delivery import (
     Priority,
     ProviderAnswer,
     QuarantineReason,
+    Receipt,
     Status,
     folded,
 )
@@ -202,10 +203,11 @@ _WAITING_WORDS: Final = {
 
 @record
 class WaitReason:
-    """Why a stored delivery is not on its way, as it was decided."""
+    """Why a stored delivery is not on its way, as it was decided; `asked_seconds` are more than what was granted."""
 
     kind: WaitKind
     detail: str = ""
+    asked_seconds: float | None = None
 
     def words(self, channel: str) -> str:
         """The `waiting_reason` of every answer."""
@@ -299,8 +301,7 @@ class Settlement:
     not_before_us: int
     attempts: int
     attempt: SendAttempt | None = None
-    receipt: str | None = None
-    conversation: str | None = None
+    receipt: Receipt | None = None
     failure: DeliveryFailure | None = None
     possible_duplicate: bool = False
     doubtful_since_us: int | None = None
@@ -321,7 +322,7 @@ class Settlement:
             possible_duplicate=self.possible_duplicate,
             not_before_us=self.not_before_us,
             waiting=self.waiting,
-            provider_delivery_id=self.receipt,
+            provider_delivery_id=self.receipt.provider_id if self.receipt else None,
             failure=self.failure,
         )
 

@@ -33,6 +33,7 @@ from postroom.delivery.rules.retry import (
     put_back,
     said,
     silent,
+    throttled_by,
     without_doubt,
 )
 from postroom.delivery.rules.target import prepare_aside
@@ -241,9 +242,7 @@ class Pipeline:
         if not isinstance(error, ProviderThrottled):
             return self._put_back(claim, DeliveryEvent.POSTPONE, _ours(error), wait)
         await self.limits.throttle(claim.channel, wait)
-        return self._put_back(
-            claim, DeliveryEvent.POSTPONE, WaitReason(kind=WaitKind.THROTTLE, detail=error.message), wait
-        )
+        return self._put_back(claim, DeliveryEvent.POSTPONE, throttled_by(error), wait)
 
     async def _prepare(self, channel: Channel, claim: Claim) -> Sequence[Any]:
         try:

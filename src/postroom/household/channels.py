@@ -22,6 +22,7 @@ from postroom.channels.slack.channel import Slack
 from postroom.channels.telegram.channel import Telegram
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.rules.limits import SCOPES
+from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.running.process import household_key
 from postroom.kernel.values.errors import PostroomError, SettingsError, StoreUnavailable
 from postroom.kernel.values.fields import in_url, web_address
@@ -211,14 +212,14 @@ class Accounts:
         except StoreUnavailable:
             return ()
 
-    async def _told(self, tool: str) -> dict[str, Any]:
+    async def _told(self, tool: str) -> JsonObject:
         try:
             return await self.messenger.call(tool, {}, _TOOL_SECONDS)
         except PostroomError:
             return {}
 
 
-def _health(circuit: Mapping[str, Any], throttle: Mapping[str, Any] | None) -> AccountHealth:
+def _health(circuit: JsonObject, throttle: JsonObject | None) -> AccountHealth:
     return AccountHealth(
         circuit=circuit["state"],
         reason=circuit["trip_reason"],
@@ -389,7 +390,7 @@ def own_channel(name: str, settings: ChannelSettings, files: FileContents | None
     factory = _factory(name, settings.factory)
     options = {option: value.reveal() for option, value in settings.options.items()}
     said = _said(name, factory)
-    given: dict[str, Any] = {**options, "files": files} if said and said.files else options
+    given: Mapping[str, object] = {**options, "files": files} if said and said.files else options
     try:
         channel = factory(**given)
     except (TypeError, ValueError) as error:

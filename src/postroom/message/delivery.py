@@ -141,6 +141,15 @@ class Message:
     attachments: tuple[Attachment, ...] = ()
 
 
+class ReceiptKind(StrEnum):
+    """What a provider has accepted: another message, or a change of one that stands there."""
+
+    SENT = "sent"
+    EDIT = "edit"
+    DELETE = "delete"
+    REACTION = "reaction"
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """
@@ -148,12 +157,19 @@ class Receipt:
 
     `conversation` is where it stands there, when that is not the address itself: a direct message to a user is
     kept in a channel of its own, and whoever edits it has to name that one. `also` are the names of the parts that
-    follow, where one call brought several: they are not sent again.
+    follow, where one call brought several: they are not sent again. `about` is the message that was changed.
     """
 
     provider_id: str
     conversation: str | None = None
     also: tuple[str, ...] = ()
+    kind: ReceiptKind = ReceiptKind.SENT
+    about: str | None = None
+
+    @classmethod
+    def of_change(cls, kind: ReceiptKind, place: object, about: object, conversation: str | None = None) -> Receipt:
+        """Not under the message's own name, by which replies are looked for: that belongs to what sent it."""
+        return cls(f"{kind}:{place}:{about}", conversation, kind=kind, about=str(about))
 
     @property
     def following(self) -> Receipt:

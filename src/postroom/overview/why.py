@@ -18,7 +18,7 @@ from postroom.delivery.reading.record import (
     TracedDelivery,
 )
 from postroom.delivery.rules.breaker import Circuit, CircuitState
-from postroom.kernel.values.errors import said_so
+from postroom.kernel.values.errors import shortened
 from postroom.kernel.values.ids import SECOND_US, record
 from postroom.kernel.values.zones import duration, relative
 from postroom.message.delivery import AttemptResult, QuarantineReason, Status
@@ -143,8 +143,8 @@ def _waiting(delivery: DeliveryStanding, attempts: Sequence[CallMade], around: A
             pass
         case WaitReason(kind=WaitKind.CIRCUIT):
             return [f"It waits because {_paused(channel, around.circuit)}. Waiting uses up none of its attempts."]
-        case WaitReason(kind=WaitKind.THROTTLE | WaitKind.PACE, detail=detail):
-            cut = f" ({said})" if (said := said_so(detail)) else ""
+        case WaitReason(kind=WaitKind.THROTTLE | WaitKind.PACE, asked_seconds=asked_seconds):
+            cut = f" ({shortened(asked_seconds)})" if asked_seconds is not None else ""
             return [f"It waits because {channel} asked us to slow down{cut}. Waiting uses up none of its attempts."]
         case WaitReason(kind=WaitKind.DOUBT | WaitKind.SILENCE) if attempts:
             doubt = f"{_attempt_count(delivery, around)} left doubt ({_error(attempts[-1])})"

@@ -36,7 +36,7 @@ from postroom.channels.shared import web_links
 from postroom.kernel.text.rich import utf16_length
 from postroom.kernel.values.errors import CredentialsRefused, PostroomError, ProviderThrottled, ValidationError
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
+from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt, ReceiptKind
 from postroom.message.markup import Button, ButtonStyle, Markup, Revision
 from postroom.testing.case import HeldFiles
 
@@ -97,7 +97,7 @@ def test_a_reaction_is_one_emoji(emoji: str, path: str) -> None:
     [request] = made(intent=Intent.REACT, thread="77", emoji=emoji, text="")
 
     assert (request.method, request.path) == ("PUT", f"messages/77/reactions/{path}/@me")
-    assert receipt_of(request, "42", "77") == Receipt("reaction:42:77", conversation="42")
+    assert receipt_of(request, "42", "77") == Receipt.of_change(ReceiptKind.REACTION, "42", "77", "42")
 
 
 @pytest.mark.parametrize("emoji", ["", "ab", "👍👍", "../../x", "a:b"])

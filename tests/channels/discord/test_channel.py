@@ -11,7 +11,7 @@ from postroom.channels.discord.channel import Discord
 from postroom.kernel.values.errors import CredentialsRefused, ProviderThrottled, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.channel import Probe, Reconcile
-from postroom.message.delivery import Intent, Message, Receipt
+from postroom.message.delivery import Intent, Message, Receipt, ReceiptKind
 from postroom.message.markup import Revision
 
 TOKEN = "abc.def.canary-token"
@@ -72,7 +72,7 @@ async def test_an_edit_in_a_persons_channel_needs_no_question(provider: FakeDisc
     revises = Revision(delivery_id=DeliveryId("d0"), provider_ids=("77",), conversation="55")
 
     assert await send(channel, address="user:7", text="Closed", revises=revises) == [
-        Receipt("edit:55:77", conversation="55")
+        Receipt.of_change(ReceiptKind.EDIT, "55", "77", "55")
     ]
     assert asked(provider) == [("PATCH", "/channels/55/messages/77")]
 
@@ -110,7 +110,7 @@ async def test_a_reaction_is_put(provider: FakeDiscord, channel: Discord) -> Non
     provider.answers = [(204, None)]
 
     assert await send(channel, intent=Intent.REACT, thread="77", emoji="👍", text="") == [
-        Receipt("reaction:42:77", conversation="42")
+        Receipt.of_change(ReceiptKind.REACTION, "42", "77", "42")
     ]
     assert asked(provider) == [("PUT", "/channels/42/messages/77/reactions/%F0%9F%91%8D/@me")]
 
@@ -158,7 +158,7 @@ async def test_a_message_is_taken_back_once_or_twice(provider: FakeDiscord, chan
     with pytest.raises(ValidationError, match="right"):
         await send(channel, text="", revises=gone)
 
-    assert told == [[Receipt("delete:55:77", conversation="55")]] * 2
+    assert told == [[Receipt.of_change(ReceiptKind.DELETE, "55", "77", "55")]] * 2
     assert asked(provider)[0] == ("DELETE", "/channels/55/messages/77")
 
 

@@ -11,7 +11,7 @@ from postroom.channels.slack.web_api import SlackCall
 from postroom.kernel.values.errors import OutcomeUncertain, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.channel import Listen, Probe, Reconcile
-from postroom.message.delivery import Intent, Message, Receipt
+from postroom.message.delivery import Intent, Message, Receipt, ReceiptKind
 from postroom.message.markup import Button, Markup, Revision
 
 CARD = Markup(buttons=((Button(label="☑ Yes", token="q1:yes"),),))
@@ -73,14 +73,16 @@ async def test_a_reaction_that_stands_there_already_has_succeeded(fake: FakeSlac
 
     for _ in range(2):
         receipt = await send(slack, address="U1", intent=Intent.REACT, thread="1.2", emoji="👍")
-        assert receipt == Receipt("reaction:D1:1.2", conversation="D1")
+        assert receipt == Receipt.of_change(ReceiptKind.REACTION, "D1", "1.2", "D1")
     assert fake.called("reactions.add") == [{"channel": "D1", "timestamp": "1.2", "name": "+1"}] * 2
 
 
 async def test_an_edit_has_a_receipt_of_its_own(fake: FakeSlack, slack: Slack) -> None:
     revises = Revision(delivery_id=DeliveryId("d0"), provider_ids=("1.2",), conversation="D1")
 
-    assert await send(slack, address="U1", text="Closed", revises=revises) == Receipt("edit:D1:1.2", conversation="D1")
+    assert await send(slack, address="U1", text="Closed", revises=revises) == Receipt.of_change(
+        ReceiptKind.EDIT, "D1", "1.2", "D1"
+    )
     [body] = fake.called("chat.update")
     assert (body["channel"], body["ts"], [block["type"] for block in body["blocks"]]) == ("D1", "1.2", ["section"])
 
@@ -192,7 +194,7 @@ async def test_a_message_that_is_gone_already_is_deleted(fake: FakeSlack, slack:
     with pytest.raises(ValidationError, match="cannot be deleted"):
         await send(slack, text="", revises=gone)
 
-    assert told == [Receipt("delete:C1:1700000000.000100", conversation="C1")] * 2
+    assert told == [Receipt.of_change(ReceiptKind.DELETE, "C1", "1700000000.000100", "C1")] * 2
 
 
 # Whether a message arrived, by the marks that Slack keeps with it.

@@ -25,7 +25,7 @@ from postroom.kernel.values.errors import (
     ValidationError,
 )
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
+from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt, ReceiptKind
 from postroom.message.markup import Button, Markup, Revision
 from postroom.testing.case import HeldFiles
 
@@ -157,7 +157,7 @@ async def outcome(
 async def test_an_edit_that_is_made_or_was_made_before_has_a_receipt_of_its_own(
     script: Reply, message: Message
 ) -> None:
-    assert await outcome(script, message) == Receipt("edit:4711:77")
+    assert await outcome(script, message) == Receipt.of_change(ReceiptKind.EDIT, "4711", "77")
 
 
 @pytest.mark.requirement("house:telegram-edits")
@@ -201,7 +201,7 @@ async def test_no_error_quotes_a_link_or_a_token() -> None:
 async def test_what_telegram_deletes_no_more_says_as_little_as_can_be() -> None:
     too_old = refused(400, "Bad Request: message can't be deleted for everyone")
 
-    assert await outcome(too_old, revision("76", "77"), accepted()) == Receipt("edit:4711:77")
+    assert await outcome(too_old, revision("76", "77"), accepted()) == Receipt.of_change(ReceiptKind.EDIT, "4711", "77")
 
 
 @pytest.mark.requirement("content:what-was-sent-is-edited-or-deleted")

@@ -13,7 +13,7 @@ from postroom.channels.telegram.channel import Telegram, address, build
 from postroom.kernel.text.rich import TEXT_LIMIT
 from postroom.kernel.values.errors import TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.delivery import Intent, Message, Receipt
+from postroom.message.delivery import Intent, Message, Receipt, ReceiptKind
 from postroom.message.markup import Button, Markup
 
 TOKEN = "4242:canary"
@@ -141,7 +141,7 @@ async def test_a_reaction_has_a_receipt_of_its_own() -> None:
         receipt = await channel.send(part, 5.0)
         await channel.close()
 
-    assert receipt == Receipt("reaction:4711:55")
+    assert receipt == Receipt.of_change(ReceiptKind.REACTION, "4711", "55")
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "chunked"])

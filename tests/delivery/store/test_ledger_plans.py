@@ -21,7 +21,7 @@ _DELIVERED = """
         1, 'resend', CASE number WHEN 1 THEN 'in_progress' ELSE 'delivered' END, 1, 1, 1, 0, 0, false, false, 0, 0, 0
     FROM generate_series(1, 5000) AS number
 """
-STATEMENTS = {"mark": (ledger._MARK, 7), "settle": (ledger._SETTLE, 37), "advance": (ledger._ADVANCE, 7)}
+STATEMENTS = {"mark": (ledger._MARK, 7), "settle": (ledger._SETTLE, 40), "advance": (ledger._ADVANCE, 9)}
 
 
 async def plan(connection: asyncpg.Connection, statement: str, arguments: int) -> str:

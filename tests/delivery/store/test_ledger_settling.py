@@ -12,6 +12,7 @@ from tests.support.delivery_rows import waits
 from tests.support.sample_deliveries import LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
 from postroom.delivery.model import Refusal, WaitKind, WaitReason
+from postroom.delivery.rules.retry import failed
 from postroom.delivery.store.tables import (
     delivery_attempts,
     delivery_dead_letter,
@@ -20,8 +21,17 @@ from postroom.delivery.store.tables import (
     delivery_requests,
 )
 from postroom.kernel.database.engine import Database
+from postroom.kernel.http.answers import throttled
 from postroom.kernel.values.errors import ErrorClass
-from postroom.message.delivery import TRANSITIONS, AttemptResult, DeliveryEvent, DeliveryFailure, Receipt, Status
+from postroom.message.delivery import (
+    TRANSITIONS,
+    AttemptResult,
+    AttemptVerdict,
+    DeliveryEvent,
+    DeliveryFailure,
+    Receipt,
+    Status,
+)
 
 EDGES = {(before, after) for (before, _), after in TRANSITIONS.items()}
 
@@ -61,6 +71,18 @@ async def test_a_retry_keeps_its_reason_and_counts_its_attempts(store: Store) ->
     assert (again.fence, again.attempts, again.calls, again.sending) == (2, 1, 1, False)
     await store.ledger.settle(ending(again, DeliveryEvent.DELIVER))
     assert [row["attempt_number"] for row in await store.rows(delivery_attempts)] == [1, 2]
+
+
+async def test_a_wait_that_was_cut_is_kept_with_what_the_provider_asked_for(store: Store) -> None:
+    claim, error = await store.leased(new_delivery()), throttled("telegram answered 429", 10.0**9)
+    verdict = AttemptVerdict(DeliveryEvent.POSTPONE, error.retry_after_seconds or 0.0)
+
+    await store.ledger.settle(failed(claim, error, verdict, started_us=NOON_US, now_us=NOON_US, dead_letter_id="d"))
+
+    found = await store.ledger.get(claim.id)
+    assert found is not None
+    assert found.waiting == WaitReason(kind=WaitKind.THROTTLE, detail=error.message, asked_seconds=10.0**9)
+    assert found.not_before_us == NOON_US + 3600 * SECOND
 
 
 @pytest.mark.requirement("messenger:dead-letter-management")

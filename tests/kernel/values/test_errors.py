@@ -10,7 +10,6 @@ import pytest
 
 import postroom
 from postroom.kernel.values.errors import (
-    LONGEST_SECONDS,
     WIRE,
     CircuitOpenError,
     Code,
@@ -26,7 +25,6 @@ from postroom.kernel.values.errors import (
     error_answer,
     error_object,
     failure_document,
-    said_so,
     shortened,
 )
 
@@ -113,16 +111,6 @@ def test_the_parts_of_an_error_are_written_into_answers_here_alone() -> None:
     assert places == {"kernel/values/errors.py", "message/wire.py"}
 
 
-def test_a_wait_within_reason_needs_no_words() -> None:
-    assert (shortened(0.0), shortened(LONGEST_SECONDS)) == ("", "")
-
-
 def test_a_wait_that_is_cut_says_what_was_asked_and_what_follows() -> None:
-    words = shortened(3 * 86_400.0)
-
-    assert words == "; it asked for a wait of 3 days, which is cut to 1 hour and asked again then"
-    assert said_so(f"throttled by the provider: 429{words}") == words.removeprefix("; ")
-
-
-def test_a_reason_of_another_kind_holds_no_such_words() -> None:
-    assert said_so("throttled by the provider: 429") == ""
+    words = "it asked for a wait of 3 days, which is cut to 1 hour and asked again then"
+    assert shortened(3 * 86_400.0) == words

@@ -44,7 +44,7 @@ from postroom.kernel.values.errors import ErrorClass, OverloadRejected
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import attachments_of_text
 from postroom.message.delivery import DeliveryEvent, Status, after, folded
-from postroom.message.markup import markup_of_text, revision_of_text
+from postroom.message.markup import markup_of_text
 from postroom.questions.model import QuestionMove, SubjectKind, ended
 from postroom.questions.store.steps import end_question, hold_questions
 
@@ -212,7 +212,6 @@ def _content_of_row(row: Any) -> Content:
         message=row.message_content,
         markup=markup_of_text(row.markup),
         format=read_format(row.format),
-        revises=revision.delivery_id if (revision := revision_of_text(row.revises)) else None,
         attachments=attachments_of_text(row.attachments),
     )
 

@@ -8,7 +8,6 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
 from hashlib import sha256
 from typing import Final, assert_never
 from urllib.parse import quote, urlsplit
@@ -47,7 +46,7 @@ from postroom.kernel.values.errors import (
 )
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import Attachment
-from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
+from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt, ReceiptKind
 from postroom.message.markup import Button, ButtonStyle, Markup, Revision
 
 # What counts as an address on Discord: a channel's number, or `user:` and a person's number.
@@ -81,13 +80,6 @@ def made_at_us(number: str) -> int:
 # One request to Discord about one place, ready to be made.
 
 
-class Verb(StrEnum):
-    WRITE = "message"
-    EDIT = "edit"
-    DELETE = "delete"
-    REACT = "reaction"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscordRequest:
     """
@@ -97,7 +89,7 @@ class DiscordRequest:
     the request is made.
     """
 
-    act: Verb
+    act: ReceiptKind
     place: str
     method: str
     path: str
@@ -147,10 +139,9 @@ def nonce(delivery_id: DeliveryId, part: int) -> str:
 
 
 def receipt_of(request: DiscordRequest, channel_id: str, message_id: str) -> Receipt:
-    """An edit and a reaction have names of their own: the message's belongs to the delivery that sent it."""
-    if request.act is Verb.WRITE:
+    if request.act is ReceiptKind.SENT:
         return Receipt(message_id, conversation=channel_id)
-    return Receipt(f"{request.act}:{channel_id}:{request.about}", conversation=channel_id)
+    return Receipt.of_change(request.act, channel_id, request.about, channel_id)
 
 
 def _texts(message: Message, first_only: JsonBody) -> Sequence[DiscordRequest]:
@@ -163,7 +154,7 @@ def _texts(message: Message, first_only: JsonBody) -> Sequence[DiscordRequest]:
         bodies[-1]["components"] = under
     place = _place(message.address)
     requests = [
-        DiscordRequest(act=Verb.WRITE, place=place, method="POST", path="messages", body=body) for body in bodies
+        DiscordRequest(act=ReceiptKind.SENT, place=place, method="POST", path="messages", body=body) for body in bodies
     ]
     return (*requests[:-1], _with_files(requests[-1], message.attachments))
 
@@ -200,7 +191,7 @@ def _kept(numbers: list[str], texts: int, with_files: str | None) -> list[str]:
 def _answers(message: Message, place: str, to: str, texts: list[JsonBody]) -> Iterator[DiscordRequest]:
     for number, text in enumerate(texts):
         body = _body(message.delivery_id, number, text) | _about(to)
-        yield DiscordRequest(act=Verb.WRITE, place=place, method="POST", path="messages", body=body)
+        yield DiscordRequest(act=ReceiptKind.SENT, place=place, method="POST", path="messages", body=body)
 
 
 def _parts(message: Message) -> list[str]:
@@ -214,12 +205,12 @@ def _parts(message: Message) -> list[str]:
 def _edit(place: str, number: str, body: JsonBody) -> DiscordRequest:
     body = body | {"allowed_mentions": NO_MENTIONS}
     return DiscordRequest(
-        act=Verb.EDIT, place=place, method="PATCH", path=f"messages/{number}", about=number, body=body
+        act=ReceiptKind.EDIT, place=place, method="PATCH", path=f"messages/{number}", about=number, body=body
     )
 
 
 def _delete(place: str, number: str) -> DiscordRequest:
-    return DiscordRequest(act=Verb.DELETE, place=place, method="DELETE", path=f"messages/{number}", about=number)
+    return DiscordRequest(act=ReceiptKind.DELETE, place=place, method="DELETE", path=f"messages/{number}", about=number)
 
 
 def _reaction(message: Message) -> DiscordRequest:
@@ -228,7 +219,7 @@ def _reaction(message: Message) -> DiscordRequest:
         raise ValidationError("emoji must be exactly one emoji")
     about = _message_id(message)
     path = f"messages/{about}/reactions/{quote(emoji, safe='')}/@me"
-    return DiscordRequest(act=Verb.REACT, place=_place(message.address), method="PUT", path=path, about=about)
+    return DiscordRequest(act=ReceiptKind.REACTION, place=_place(message.address), method="PUT", path=path, about=about)
 
 
 def _body(delivery_id: DeliveryId, part: int, text: JsonBody) -> JsonBody:

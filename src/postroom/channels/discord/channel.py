@@ -22,7 +22,6 @@ from postroom.channels.discord.building import (
     NO_MENTIONS,
     USER,
     DiscordRequest,
-    Verb,
     address,
     build,
     form,
@@ -46,7 +45,7 @@ from postroom.kernel.values.errors import (
 from postroom.kernel.values.ids import to_us
 from postroom.message.attachment import FileContents
 from postroom.message.channel import Capabilities
-from postroom.message.delivery import Message, Receipt
+from postroom.message.delivery import Message, Receipt, ReceiptKind
 from postroom.message.inbound import InboundFile, InboundMessage, Listened
 
 API_BASE_URL: Final = "https://discord.com/api/v10"
@@ -117,7 +116,7 @@ class Discord:
         contents = [await read_file(self._files, one, ends_at - time.monotonic()) for one in part.files]
         channel_id = await self._channel_id(part.place, ends_at - time.monotonic())
         answer = await self._sent(part, f"channels/{channel_id}/{part.path}", contents, ends_at - time.monotonic())
-        gone = part.act is Verb.DELETE and json_object(answer.body).get("code") == _GONE
+        gone = part.act is ReceiptKind.DELETE and json_object(answer.body).get("code") == _GONE
         if not 200 <= answer.status < 300 and not gone:
             refusal = self._refusal(answer, part.private)
             if isinstance(refusal, ValidationError):
@@ -291,7 +290,7 @@ def _check(bot_token: str) -> None:
 
 def _message_id(part: DiscordRequest, answer: HttpAnswer) -> str:
     """A reaction and a deletion are answered by silence, anything else by the message."""
-    if part.act in (Verb.REACT, Verb.DELETE):
+    if part.act in (ReceiptKind.REACTION, ReceiptKind.DELETE):
         return part.about
     if (number := snowflake(json_object(answer.body).get("id"))) is None:
         raise OutcomeUncertain("Discord accepted the request but named no message")

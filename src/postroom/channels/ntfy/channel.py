@@ -37,7 +37,7 @@ from postroom.kernel.values.errors import (
 from postroom.kernel.values.ids import SECOND_US
 from postroom.message.attachment import FileContents
 from postroom.message.channel import Capabilities
-from postroom.message.delivery import Message, Receipt
+from postroom.message.delivery import Message, Receipt, ReceiptKind
 from postroom.message.inbound import Assurance, Listened, Press
 
 # What a server still keeps of a topic, asked for one message of ours; pure.
@@ -325,7 +325,7 @@ class Ntfy:
         url = f"{self._url}/{part.topic}/{part.sequence_id}"
         answer = await self._http.request("DELETE", url, timeout_seconds, headers=self._headers)
         if 200 <= answer.status < 300:
-            return Receipt(f"delete:{part.topic}:{part.about}")
+            return Receipt.of_change(ReceiptKind.DELETE, part.topic, part.about)
         raise self._refusal(answer, ())
 
     async def _wait(self, path: str, position: int | None, timeout_seconds: float) -> Listened:
@@ -372,8 +372,7 @@ class Ntfy:
 
 
 def _named(call: NtfyCall, told: Receipt) -> Receipt:
-    """Of an edit not the message's own name, under which it is known: that belongs to the first delivery."""
-    return Receipt(f"edit:{call.topic}:{told.provider_id}") if call.is_edit else told
+    return Receipt.of_change(ReceiptKind.EDIT, call.topic, told.provider_id) if call.is_edit else told
 
 
 def _written(call: NtfyCall) -> bytes:

@@ -45,7 +45,7 @@ from postroom.channels.slack.web_api import (
 from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, provider_words
 from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable
 from postroom.message.attachment import Attachment, FileContents
-from postroom.message.delivery import Message, Receipt
+from postroom.message.delivery import Message, Receipt, ReceiptKind
 from postroom.message.inbound import InboundEvent, InboundFile, InboundMessage
 
 API_BASE_URL: Final = "https://slack.com/api"
@@ -244,16 +244,17 @@ class Slack:
         return self._direct[place]
 
 
+_CHANGES: Final = {REACT: ReceiptKind.REACTION, DELETE: ReceiptKind.DELETE}
+
+
 def _receipt(call: SlackCall, told: JsonObject) -> Receipt:
-    """Of an edit not the message's own name, under which replies are looked for: that belongs to the first delivery."""
-    if call.method == REACT:
-        return Receipt(f"reaction:{call.channel}:{call.body['timestamp']}", conversation=call.channel)
     if call.method == DELETE_FILE:
-        return Receipt(f"delete:{FILE_ID}{call.body['file']}")
-    if call.method == DELETE:
-        return Receipt(f"delete:{call.channel}:{call.body['ts']}", conversation=call.channel)
+        file = f"{FILE_ID}{call.body['file']}"
+        return Receipt(f"{ReceiptKind.DELETE}:{file}", kind=ReceiptKind.DELETE, about=file)
     if call.method != POST:
-        return Receipt(f"edit:{call.channel}:{call.body['ts']}", conversation=call.channel)
+        kind = _CHANGES.get(call.method, ReceiptKind.EDIT)
+        about = call.body["timestamp" if kind is ReceiptKind.REACTION else "ts"]
+        return Receipt.of_change(kind, call.channel, about, call.channel)
     stamp, channel = told.get("ts"), told.get("channel")
     if not is_message_id(stamp):
         raise OutcomeUncertain("Slack accepted the request but named no message")

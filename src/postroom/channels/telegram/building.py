@@ -42,7 +42,7 @@ from postroom.kernel.values.errors import (
     ValidationError,
 )
 from postroom.message.attachment import Attachment
-from postroom.message.delivery import REPEAT_MARK, Message, Receipt
+from postroom.message.delivery import REPEAT_MARK, Message, Receipt, ReceiptKind
 from postroom.message.markup import Button, Markup, Revision
 
 # One call, ready to be made, and what a refusal of it means.
@@ -395,9 +395,8 @@ def of_caption(call: TelegramCall) -> TelegramCall:
 
 
 def edit_receipt(call: TelegramCall) -> Receipt:
-    """Not the message's own name, under which replies are looked for: that belongs to the delivery that sent it."""
-    act = "delete" if call.method == _DELETE else "edit"
-    return Receipt(f"{act}:{call.body['chat_id']}:{call.body['message_id']}")
+    kind = ReceiptKind.DELETE if call.method == _DELETE else ReceiptKind.EDIT
+    return Receipt.of_change(kind, call.body["chat_id"], call.body["message_id"])
 
 
 def is_unchanged(status: int, told: JsonObject) -> bool:

@@ -50,7 +50,7 @@ from postroom.kernel.values.errors import (
 )
 from postroom.message.attachment import FileContents
 from postroom.message.channel import Capabilities
-from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
+from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt, ReceiptKind
 from postroom.message.inbound import InboundFile, InboundMessage, Listened
 
 API_BASE_URL = "https://api.telegram.org"
@@ -144,7 +144,7 @@ def _message_id(message: Message) -> int:
 
 def _read_receipt(call: TelegramCall, told: JsonObject) -> Receipt:
     if call.method == "setMessageReaction":
-        return Receipt(f"reaction:{call.body['chat_id']}:{call.body['message_id']}")
+        return Receipt.of_change(ReceiptKind.REACTION, call.body["chat_id"], call.body["message_id"])
     if call.method in METHODS:
         return edit_receipt(call)
     if call.method == ALBUM:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from postroom.delivery.model import DeadLetter, EarlierReplay, Replay, ReplayRefused
 from postroom.delivery.reading.file import (
@@ -55,7 +55,7 @@ class DeadLetters:
         limit: object = None,
         include_discarded: object = None,
         cursor: object = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         asked_class = read_choice(error_class, "error_class", ErrorClass)
         query = DeadLetterQuery(
             page=read_page(_KIND, limit, cursor),
@@ -75,7 +75,7 @@ class DeadLetters:
             "next_cursor": next_cursor,
         }
 
-    async def inspect(self, dead_letter_id: object) -> dict[str, Any]:
+    async def inspect(self, dead_letter_id: object) -> dict[str, object]:
         known = read_uuid(dead_letter_id, "dead_letter_id")
         found = await self.record.letter(DeadLetterId(known))
         if found is None:
@@ -101,7 +101,7 @@ class DeadLetters:
             "replay_eligibility_assessment": assessment,
         }
 
-    async def replay(self, dead_letter_id: object, *, accept_duplicate: object = None) -> dict[str, Any]:
+    async def replay(self, dead_letter_id: object, *, accept_duplicate: object = None) -> dict[str, object]:
         known = read_uuid(dead_letter_id, "dead_letter_id")
         accepted = read_flag(accept_duplicate, "accept_duplicate")
         decided = await self.record.replay(DeadLetterId(known), lambda letter: self._decide(letter, accepted))
@@ -115,7 +115,7 @@ class DeadLetters:
                 self.hand_over()
                 return _replayed(known, decided)
 
-    async def discard(self, dead_letter_id: object, reason: object) -> dict[str, Any]:
+    async def discard(self, dead_letter_id: object, reason: object) -> dict[str, object]:
         known = read_uuid(dead_letter_id, "dead_letter_id")
         done = await self.record.discard(DeadLetterId(known), read_reason(reason), self.clock.now_us())
         if done is None:
@@ -142,7 +142,7 @@ class DeadLetters:
             trace_id=current_trace_id(),
         )
 
-    def _summary(self, letter: DeadLetter) -> dict[str, Any]:
+    def _summary(self, letter: DeadLetter) -> dict[str, object]:
         shown = document(letter)
         del shown["replays"]
         return {
@@ -172,7 +172,7 @@ def _standing_in_the_way(replay: EarlierReplay) -> str | None:
     return None
 
 
-def _replayed(dead_letter_id: str, replay: Replay) -> dict[str, Any]:
+def _replayed(dead_letter_id: str, replay: Replay) -> dict[str, object]:
     return {
         "status": "ok",
         "replayed_delivery_id": replay.delivery_id,

@@ -12,13 +12,13 @@ correction's own delivery, or the message's where it was changed in place.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from postroom.delivery.model import Carried, Claim, NewDelivery, SentMessage, Snapshot, outcome_of
 from postroom.delivery.rules.policy import digest
+from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.errors import ErrorClass, FieldError, PostroomError, ValidationError, error_of
 from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import DeliveryId, is_uuid, record
@@ -132,7 +132,7 @@ class CorrectionAnswer:
     error: PostroomError | None = None
 
 
-def read_correction(given: Mapping[str, Any], *, actor: str, sender: str | None) -> Correcting:
+def read_correction(given: JsonObject, *, actor: str, sender: str | None) -> Correcting:
     """Raises ValidationError naming the field as the caller wrote it; a value that is None was not given."""
     fields = Fields({name: value for name, value in given.items() if value is not None})
     fields.refuse_unknown(_FIELDS)
@@ -173,7 +173,7 @@ def _nothing_to_revise(why: str) -> ValidationError:
     return ValidationError.of([FieldError("delivery_id", why, "nothing_to_revise")])
 
 
-def correction_object(answer: CorrectionAnswer) -> dict[str, Any]:
+def correction_object(answer: CorrectionAnswer) -> dict[str, object]:
     about = {
         "revises": answer.revises,
         "delivery_id": answer.delivery_id,

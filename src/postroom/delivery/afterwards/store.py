@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, update
@@ -25,8 +25,7 @@ from postroom.kernel.database.rows import read, values
 from postroom.kernel.values.errors import ErrorClass
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import attachments_of_text
-from postroom.message.delivery import DeliveryEvent, Status, after
-from postroom.message.markup import revision_of_text
+from postroom.message.delivery import DeliveryEvent, ReceiptKind, Status, after
 
 _rows: Final = delivery_corrections.c
 _requests: Final = delivery_requests.c
@@ -136,7 +135,7 @@ def sent(connection: Connection, delivery_id: DeliveryId, besides: DeliveryId | 
         .order_by(_receipts.part)
     )
     received = {row.part: row for row in connection.execute(parts)}.values()
-    more, gone = _revised(connection, delivery_id, row["request_id"], besides)
+    more, gone = _revised(connection, delivery_id, besides)
     return SentMessage(
         id=delivery_id,
         origin_butler=row["origin_butler"],
@@ -151,37 +150,18 @@ def sent(connection: Connection, delivery_id: DeliveryId, besides: DeliveryId | 
 
 
 def _revised(
-    connection: Connection, delivery_id: DeliveryId, request_id: str, besides: DeliveryId | None
+    connection: Connection, delivery_id: DeliveryId, besides: DeliveryId | None
 ) -> tuple[list[str], list[str]]:
-    """What its revisions have added, and taken away: edits and deletions are named as such by their receipts."""
-    more: list[str] = []
-    gone: list[str] = []
-    for name in _names(connection, delivery_id, request_id, besides):
-        act, _, where = name.partition(":")
-        if act == "delete":
-            gone.append(where.partition(":")[2])
-        elif act != "edit":
-            more.append(name)
-    return more, gone
-
-
-def _names(
-    connection: Connection, delivery_id: DeliveryId, request_id: str, besides: DeliveryId | None
-) -> Iterator[str]:
-    """A correction is known by its key; all that is sent about a question is of one request."""
-    carried = select(_rows.carried_key).where(_rows.delivery_id == delivery_id)
-    mine = or_(_requests.request_id == request_id, _requests.idempotency_key.in_(carried))
-    asked = select(_requests.id, _requests.revises).where(mine, _requests.revises.is_not(None))
-    about = {row.id: revision_of_text(row.revises) for row in connection.execute(asked)}
-    ids = [id for id, one in about.items() if one and one.delivery_id == delivery_id and id != besides]
-    if ids:
-        named = (
-            select(_receipts.provider_delivery_id)
-            .join(delivery_requests, _requests.id == _receipts.delivery_request_id)
-            .where(or_(_requests.id.in_(ids), _requests.replay_of.in_(ids)))
-            .order_by(_requests.id, _receipts.part)
-        )
-        yield from connection.execute(named).scalars()
+    """What its revisions have added, and taken away; `besides` may have been sent again as a dead letter."""
+    received = (
+        select(_receipts.provider_delivery_id, _receipts.receipt_type, _receipts.about)
+        .join(delivery_requests, _requests.id == _receipts.delivery_request_id)
+        .where(_requests.revises == delivery_id, func.coalesce(_requests.replay_of, _requests.id) != (besides or ""))
+        .order_by(_requests.id, _receipts.part)
+    )
+    rows = connection.execute(received).all()
+    more = [row.provider_delivery_id for row in rows if row.receipt_type == ReceiptKind.SENT]
+    return more, [row.about for row in rows if row.receipt_type == ReceiptKind.DELETE]
 
 
 # -- Each change of a message that has not been sent is one transaction under its row ---
@@ -244,6 +224,7 @@ class StoredCorrections:
                 updated_at=kept.at_us,
                 waiting_reason=None,
                 waiting_detail=None,
+                waiting_asked_seconds=None,
             )
             self._parked.close(connection, self._mint, kept.delivery_id, actor=kept.actor, at_us=kept.at_us)
             tell_others(connection, SETTLED_CHANNEL, kept.delivery_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
@@ -15,6 +15,7 @@ from postroom.delivery.afterwards.dead_letters import objections
 from postroom.delivery.reading.file import DeadLetterQuery, RowPage, read_choice, read_reason, read_uuid, read_word
 from postroom.delivery.reading.search import FoundLetters
 from postroom.delivery.store.dead_letters import OpenedLetter
+from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.errors import ErrorClass, PostroomError, ValidationError
 from postroom.kernel.values.ids import DeadLetterId, is_uuid
 from postroom.kernel.values.principal import Principal
@@ -145,7 +146,7 @@ class _Pages:
         asked = {"dead_letter_id": dead_letter_id, "reason": reason}
         return await self._done(who, "messenger_dead_letter_discard", asked)
 
-    async def _done(self, who: Principal, tool: str, arguments: Mapping[str, Any]) -> str | None:
+    async def _done(self, who: Principal, tool: str, arguments: JsonObject) -> str | None:
         """None, or a sentence that says why nothing was done."""
         try:
             answer = await self._tools.call(who, tool, arguments)

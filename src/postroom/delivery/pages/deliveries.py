@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote, urlencode
 
 from starlette.exceptions import HTTPException
@@ -21,6 +21,7 @@ from postroom.delivery.reading.file import DeliveryQuery, RowPage, read_choice, 
 from postroom.delivery.reading.record import DeliverySummary
 from postroom.delivery.reading.search import FoundDeliveries
 from postroom.delivery.rules.breaker import Circuit, CircuitState
+from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.errors import PostroomError, ValidationError
 from postroom.kernel.values.ids import is_uuid, to_us
 from postroom.kernel.values.zones import known_zone
@@ -42,7 +43,7 @@ class _Surroundings:
     """What the messenger says at this moment; None when it could not be asked."""
 
     circuit: Circuit | None
-    limits: Mapping[str, Any] | None
+    limits: JsonObject | None
 
     def throttle_seconds(self, channel: str) -> float | None:
         waits = (self.limits or {}).get("provider_throttles", {})
@@ -147,12 +148,12 @@ async def _surroundings(visit: Visit, tools: Tools, channel: str) -> _Surroundin
     return _Surroundings(circuit=_circuit(told) if told else None, limits=limits)
 
 
-def _circuit(told: Mapping[str, Any]) -> Circuit:
+def _circuit(told: JsonObject) -> Circuit:
     return Circuit(state=CircuitState(told["state"]), failures=told["consecutive_failures"], reason=told["trip_reason"])
 
 
-def _bucket(now: _Surroundings, channel: str) -> Mapping[str, Any] | None:
-    buckets: Mapping[str, Any] = (now.limits or {}).get("channels", {})
+def _bucket(now: _Surroundings, channel: str) -> JsonObject | None:
+    buckets: JsonObject = (now.limits or {}).get("channels", {})
     return buckets.get(f"{channel}.bot")
 
 
@@ -227,7 +228,7 @@ def _page(visit: Visit) -> str:
     return f"/deliveries/{visit.path['id'].lower()}"
 
 
-async def _done(visit: Visit, tools: Tools, tool: str, asked: Mapping[str, Any]) -> Response:
+async def _done(visit: Visit, tools: Tools, tool: str, asked: JsonObject) -> Response:
     """As the person who is signed in; the messenger knows whether they may."""
     page = _page(visit)
     arguments = {"delivery_id": visit.path["id"].lower(), "wait_seconds": _PATIENCE_SECONDS, **asked}
@@ -245,7 +246,7 @@ async def _done(visit: Visit, tools: Tools, tool: str, asked: Mapping[str, Any])
 _ALONE: Final = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
 
 
-async def attached_file(files: FileContents, listed: Sequence[Mapping[str, Any]], number: str) -> Response:
+async def attached_file(files: FileContents, listed: Sequence[JsonObject], number: str) -> Response:
     """Only what is a picture by its bytes is shown in a page; all else is a download, whatever it says it is."""
     index = int(number) if number.isascii() and number.isdigit() and len(number) < 4 else -1
     if not 0 <= index < len(listed):

@@ -116,7 +116,7 @@ class DeliveryHealth:
     channel_names: frozenset[str]
     clock: Clock
 
-    async def circuits(self, channel: object = None) -> dict[str, Any]:
+    async def circuits(self, channel: object = None) -> dict[str, object]:
         told = {}
         for name in self._channels(channel):
             circuit = await self.breakers.circuit(name)
@@ -125,7 +125,7 @@ class DeliveryHealth:
             )
         return {"circuits": told}
 
-    async def rate_limits(self, channel: object = None, identity_scope: object = None) -> dict[str, Any]:
+    async def rate_limits(self, channel: object = None, identity_scope: object = None) -> dict[str, object]:
         """One look at all buckets at the same moment; nothing is taken from any."""
         names = self._channels(channel)
         scope = read_choice(identity_scope, "identity_scope", SCOPES)
@@ -147,7 +147,7 @@ class DeliveryHealth:
             },
         }
 
-    async def queue_depth(self, channel: object = None) -> dict[str, Any]:
+    async def queue_depth(self, channel: object = None) -> dict[str, object]:
         asked = read_choice(channel, "channel", sorted(self.channel_names))
         depth = await self.record.depth(asked)
         names = sorted({name for name, _ in depth.counts} | set(self._channels(asked)))
@@ -166,7 +166,9 @@ class DeliveryHealth:
             ),
         }
 
-    async def statistics(self, since: object = None, until: object = None, group_by: object = None) -> dict[str, Any]:
+    async def statistics(
+        self, since: object = None, until: object = None, group_by: object = None
+    ) -> dict[str, object]:
         window = self._window(since, until)
         asked = read_choice(group_by, "group_by", GroupBy)
         total = await self.record.figures(window, None)
@@ -192,7 +194,7 @@ class DeliveryHealth:
         return TimeRange(since_us=since_us, until_us=until_us)
 
 
-def circuit_status(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> dict[str, Any]:
+def circuit_status(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> dict[str, object]:
     tripped = circuit.state is not CircuitState.CLOSED
     waits = circuit.state is CircuitState.OPEN
     probes = [until for until in circuit.probes.values() if until > now_us]
@@ -215,7 +217,7 @@ def circuit_status(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> dict
     }
 
 
-def bucket_status(left: Headroom) -> dict[str, Any]:
+def bucket_status(left: Headroom) -> dict[str, object]:
     """`refill_rate` is in tokens per second; the bucket is full again after `window_reset_seconds`."""
     consumed = left.capacity - left.available
     return {
@@ -227,7 +229,7 @@ def bucket_status(left: Headroom) -> dict[str, Any]:
     }
 
 
-def summary(figures: Figures) -> dict[str, Any]:
+def summary(figures: Figures) -> dict[str, object]:
     """A rate of nothing is null, not zero."""
     finished = figures.delivered + figures.failed + figures.dead_lettered
     return {

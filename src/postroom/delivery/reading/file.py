@@ -154,8 +154,8 @@ def read_page(kind: str, limit: object, cursor: object) -> RowPage:
 
 
 def in_pages(
-    kind: str, rows: Sequence[dict[str, Any]], page: RowPage, id_name: str
-) -> tuple[list[dict[str, Any]], Any]:
+    kind: str, rows: Sequence[dict[str, object]], page: RowPage, id_name: str
+) -> tuple[list[dict[str, object]], Any]:
     """The page out of at most one row more than it holds, and the cursor of the next one."""
     shown = list(rows[: page.limit])
     if len(rows) <= page.limit:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
 from typing import Any, Final, TypeVar
@@ -27,6 +26,7 @@ from postroom.delivery.store.tables import (
     read_format,
 )
 from postroom.kernel.database.rows import read
+from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.ids import DeliveryId, record, to_text
 from postroom.message.attachment import Attachment, attachment_object, attachments_of_text
 from postroom.message.delivery import (
@@ -37,10 +37,10 @@ from postroom.message.delivery import (
     OnUncertain,
     Priority,
     QuarantineReason,
+    ReceiptKind,
     Status,
 )
 from postroom.message.inbound import NewsKind
-from postroom.message.markup import revision_of_text
 
 _Record = TypeVar("_Record")
 _requests, _refusals = delivery_requests.c, delivery_refusals.c
@@ -67,7 +67,7 @@ class CallMade:
 class KeptReceipt:
     part: int
     provider_delivery_id: str
-    receipt_type: str
+    receipt_type: ReceiptKind
     received_at_us: int
     conversation: str | None
 
@@ -213,7 +213,7 @@ class WholeDelivery(DeliveryStanding):
     message_content: str
     subject: str | None
     emoji: str | None
-    request_envelope: Mapping[str, Any]
+    request_envelope: JsonObject
     calls: int
     parts_done: int
     trace_id: str | None
@@ -241,10 +241,13 @@ class TracedDelivery:
 # -- Read ---
 
 
+_WAITING: Final = ("waiting_reason", "waiting_detail", "waiting_asked_seconds")
+
+
 def _columns(kind: type[DeliverySummary]) -> list[ColumnElement[Any]]:
     """Each field is the column of its name."""
     names = [one.name.removesuffix("_us") for one in fields(kind) if one.name not in ("delivery_id", "waiting")]
-    kept = [_requests.id.label("delivery_id"), _requests.waiting_reason, _requests.waiting_detail]
+    kept = [_requests.id.label("delivery_id"), *(_requests[name] for name in _WAITING)]
     return kept + [_requests[name] for name in names]
 
 
@@ -261,8 +264,8 @@ def found_of(row: RowMapping, mark: str | None) -> FoundDelivery:
     return read(FoundDelivery, row, **_converted(row), mark=mark)
 
 
-def _converted(row: RowMapping) -> dict[str, Any]:
-    waiting = waiting_of(row["waiting_reason"], row["waiting_detail"])
+def _converted(row: RowMapping) -> dict[str, object]:
+    waiting = waiting_of(*(row[name] for name in _WAITING))
     return {"priority": PRIORITIES[row["priority"]], "waiting": waiting}
 
 
@@ -334,7 +337,6 @@ def refusals_of(connection: Connection, request_id: str) -> list[KeptRefusal]:
 
 
 def _whole(row: RowMapping) -> WholeDelivery:
-    revision = revision_of_text(row["revises"])
     return read(
         WholeDelivery,
         row,
@@ -342,7 +344,6 @@ def _whole(row: RowMapping) -> WholeDelivery:
         request_envelope=json.loads(row["request_envelope"]),
         format=read_format(row["format"]),
         attachments=attachments_of_text(row["attachments"]),
-        revises=revision.delivery_id if revision else None,
     )
 
 
@@ -359,9 +360,9 @@ def _kept(connection: Connection, kind: type[_Record], order: Column[Any], reque
 # -- As tools, routes and commands answer: moments and words as text ---
 
 
-def document(one: object) -> dict[str, Any]:
+def document(one: object) -> dict[str, object]:
     """The plain fields of a record, each under its own name."""
-    shown: dict[str, Any] = {}
+    shown: dict[str, object] = {}
     for field in fields(one):  # type: ignore[arg-type]  # every record is a dataclass
         value = getattr(one, field.name)
         if field.name.endswith("_us"):
@@ -371,19 +372,19 @@ def document(one: object) -> dict[str, Any]:
     return shown
 
 
-def delivery_document(one: DeliverySummary) -> dict[str, Any]:
+def delivery_document(one: DeliverySummary) -> dict[str, object]:
     shown = document(one)
     del shown["waiting"]
     return shown | {"waiting_reason": one.waiting.words(one.channel) if one.waiting else None}
 
 
-def refusal_document(one: KeptRefusal) -> dict[str, Any]:
+def refusal_document(one: KeptRefusal) -> dict[str, object]:
     shown = document(one)
     del shown["handed_by"]
     return shown
 
 
-def traced_document(one: TracedDelivery) -> dict[str, Any]:
+def traced_document(one: TracedDelivery) -> dict[str, object]:
     shown = delivery_document(one.delivery)
     del shown["handed_by"]
     if one.delivery.revises is None:
@@ -404,7 +405,7 @@ def traced_document(one: TracedDelivery) -> dict[str, Any]:
     return shown
 
 
-def correction_document(kept: KeptCorrection) -> dict[str, Any]:
+def correction_document(kept: KeptCorrection) -> dict[str, object]:
     """Who, when, which version; no words of the message."""
     return {
         "act": str(kept.act),

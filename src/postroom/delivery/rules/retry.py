@@ -219,8 +219,7 @@ def delivered(claim: Claim, receipt: Receipt, *, started_us: int, now_us: int) -
         not_before_us=claim.created_at_us,
         attempts=claim.attempts + 1,
         attempt=SendAttempt(started_at_us=started_us, completed_at_us=now_us, outcome=AttemptResult.SUCCESS),
-        receipt=receipt.provider_id,
-        conversation=receipt.conversation,
+        receipt=receipt,
         possible_duplicate=claim.possible_duplicate,
     )
 
@@ -280,11 +279,15 @@ def outcome_of(error: PostroomError) -> AttemptResult:
     return AttemptResult.RETRYABLE_ERROR if error.retryable else AttemptResult.NON_RETRYABLE_ERROR
 
 
+def throttled_by(error: PostroomError) -> WaitReason:
+    return WaitReason(kind=WaitKind.THROTTLE, detail=error.message, asked_seconds=error.asked_seconds)
+
+
 def _waiting(
     claim: Claim, error: PostroomError, verdict: AttemptVerdict, since_us: int | None, can: Capabilities
 ) -> WaitReason:
     if verdict.event is DeliveryEvent.POSTPONE:
-        return WaitReason(kind=WaitKind.THROTTLE, detail=error.message)
+        return throttled_by(error)
     in_doubt = since_us is not None and can_be_asked(claim, can)
     kind = WaitKind.DOUBT if in_doubt else WaitKind.RETRY
     return WaitReason(kind=kind, detail=f"{error.error_class}: {error.message}")

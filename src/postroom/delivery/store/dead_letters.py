@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from postroom.delivery.reading.record import CallMade, calls_made
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
 from postroom.kernel.database.engine import PENDING_CHANNEL, Database
 from postroom.kernel.database.rows import read
+from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.ids import DeadLetterId, DeliveryId, record
 from postroom.message.delivery import AttemptResult, Status
 
@@ -42,7 +43,7 @@ class OpenedLetter:
     """With what was to be said, and every call that was made."""
 
     letter: DeadLetter
-    envelope: Mapping[str, Any]
+    envelope: JsonObject
     attempts: Sequence[CallMade]
 
 
@@ -169,7 +170,7 @@ def _replay(connection: Connection, dead_letter_id: DeadLetterId, decide: _Decid
 def _write(connection: Connection, letter: DeadLetter, decided: Replay) -> None:
     """The same content, as new; parts that arrived the first time are not sent again."""
     row = connection.execute(select(delivery_requests).where(_requests.id == letter.delivery_id)).mappings().one()
-    anew: dict[str, Any] = {
+    anew: dict[str, object] = {
         "id": decided.delivery_id,
         "idempotency_key": decided.idempotency_key,
         "status": str(Status.PENDING),
@@ -183,6 +184,7 @@ def _write(connection: Connection, letter: DeadLetter, decided: Replay) -> None:
         "lease_until": None,
         "waiting_reason": None,
         "waiting_detail": None,
+        "waiting_asked_seconds": None,
         "terminal_error_class": None,
         "terminal_error_message": None,
         "provider_delivery_id": None,

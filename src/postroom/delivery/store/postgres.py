@@ -150,14 +150,16 @@ _ADVANCE = f"""
         SET parts_done = $3, lease_until = $4, updated_at = $5, doubtful_since = NULL
         WHERE id = $1 AND fence = $2 AND {_HELD} RETURNING id),
     received AS (
-        INSERT INTO messenger.delivery_receipts SELECT id, $3, $6, 'sent', $5, $7 FROM moved ON CONFLICT DO NOTHING)
+        INSERT INTO messenger.delivery_receipts SELECT id, $3, $6, $7, $5, $8, $9 FROM moved ON CONFLICT DO NOTHING)
     SELECT id FROM moved
 """
 _DONE: Final = _typed(delivery_requests, SETTLE_COLUMNS) | {
     "id": "text",
     "fence": "int4",
     "part": "int4",
+    "receipt_type": "text",
     "conversation": "text",
+    "about": "text",
 }
 _MADE: Final = _typed(delivery_attempts, delivery_attempts.c.keys())
 _DEAD: Final = {
@@ -183,7 +185,8 @@ _SETTLE = taking_apart(f"""
         JOIN settled ON settled.id = made.delivery_request_id),
     received AS (
         INSERT INTO messenger.delivery_receipts
-        SELECT done.id, done.part, done.provider_delivery_id, 'sent', done.updated_at, done.conversation
+        SELECT done.id, done.part, done.provider_delivery_id, done.receipt_type, done.updated_at, done.conversation,
+            done.about
         FROM done JOIN settled ON settled.id = done.id
         WHERE done.provider_delivery_id IS NOT NULL ON CONFLICT DO NOTHING),
     quarantined AS (
@@ -255,7 +258,7 @@ class PostgresLedger(DeliveryLedger):
         return due
 
     async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
-        known_as = (receipt.provider_id, receipt.conversation)
+        known_as = (receipt.provider_id, str(receipt.kind), receipt.conversation, receipt.about)
         values = (claim.id, claim.fence, claim.parts_done + 1, lease_until_us, now_us, *known_as)
         moved = await self._database.hot(lambda connection: connection.fetchval(_ADVANCE, *values))
         return moved is not None
@@ -287,7 +290,7 @@ class PostgresLedger(DeliveryLedger):
         return {row[0] for row in found}
 
     async def _settle(self, batch: Sequence[Settlement]) -> set[str]:
-        done = columns([(*settle_values(one), one.claim.parts_done + 1, one.conversation) for one in batch])
+        done = columns([(*settle_values(one), *_received(one)) for one in batch])
         attempts = columns([values for one in batch if (values := attempt_values(one))], width=len(_MADE))
         dead = columns([values for one in batch if (values := dead_letter_values(one))], width=len(_DEAD))
         found = await self._database.hot(
@@ -299,6 +302,11 @@ class PostgresLedger(DeliveryLedger):
         values = columns([refusal_values(refusal) for refusal in batch])
         await self._database.hot(lambda connection: connection.execute(_REFUSE, *values, *MARKS))
         return [None] * len(batch)
+
+
+def _received(done: Settlement) -> tuple[int, str | None, str | None, str | None]:
+    part, receipt = done.claim.parts_done + 1, done.receipt
+    return (part, str(receipt.kind), receipt.conversation, receipt.about) if receipt else (part, None, None, None)
 
 
 def _inserted(new: NewDelivery, lease: Lease | None, status: str | None, existing: dict[str, Snapshot]) -> Inserted:

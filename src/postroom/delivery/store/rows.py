@@ -27,7 +27,7 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.database.rows import values
 from postroom.kernel.values.errors import ErrorClass
 from postroom.kernel.values.fields import text_problem
-from postroom.message.delivery import DeliveryFailure, Status
+from postroom.message.delivery import DeliveryFailure, Receipt, Status
 
 _Value = TypeVar("_Value")
 _COPIED: Final = [(column.name, column.new) for column in DELIVERY_COLUMNS if column.new]
@@ -149,8 +149,8 @@ def _reader(make: Callable[..., _Value], kind: str) -> Callable[[Any], _Value]:
     return read
 
 
-def waiting_of(kind: str | None, detail: str | None) -> WaitReason | None:
-    return WaitReason(kind=WaitKind(kind), detail=detail or "") if kind else None
+def waiting_of(kind: str | None, detail: str | None, asked_seconds: float | None) -> WaitReason | None:
+    return WaitReason(kind=WaitKind(kind), detail=detail or "", asked_seconds=asked_seconds) if kind else None
 
 
 def failure_of(error_class: str | None, message: str | None) -> DeliveryFailure | None:
@@ -163,9 +163,10 @@ def _snapshot(
     error_message: str | None,
     waiting_kind: str | None,
     waiting_detail: str | None,
+    waiting_asked_seconds: float | None,
     **values: Any,
 ) -> Snapshot:
-    waiting = waiting_of(waiting_kind, waiting_detail)
+    waiting = waiting_of(waiting_kind, waiting_detail, waiting_asked_seconds)
     return Snapshot(**values, waiting=waiting, failure=failure_of(error_class, error_message))
 
 
@@ -196,9 +197,15 @@ def attempt_values(done: Settlement) -> tuple[Any, ...] | None:
         str(attempt.outcome),
         str(failure.error_class) if failure else None,
         failure.message if failure else None,
-        done.receipt if failure is None else attempt.response,
+        attempt.response if failure or not done.receipt else done.receipt.provider_id,
         attempt.asked.sentence if attempt.asked else None,
     )
+
+
+def receipt_values(claim: Claim, receipt: Receipt, at_us: int) -> tuple[Any, ...]:
+    """In the order of the table."""
+    part, kind = claim.parts_done + 1, str(receipt.kind)
+    return claim.id, part, receipt.provider_id, kind, at_us, receipt.conversation, receipt.about
 
 
 def dead_letter_values(done: Settlement) -> tuple[Any, ...] | None:

@@ -28,13 +28,14 @@ from postroom.delivery.store.rows import (
     mark_values,
     new_snapshot,
     origins,
+    receipt_values,
     redating,
     refusal_values,
     settle_values,
     settling,
     snapshot_of,
 )
-from postroom.delivery.store.tables import delivery_attempts
+from postroom.delivery.store.tables import delivery_attempts, delivery_receipts
 from postroom.kernel.database.sqlite import ManyRows, SqliteDatabase, marks
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Receipt, Status
@@ -125,7 +126,7 @@ _SETTLE = ManyRows(
 )
 _ATTEMPT = ManyRows(lambda rows: f"INSERT INTO delivery_attempts VALUES {rows}", row=marks(len(delivery_attempts.c)))
 _RECEIPT = ManyRows(
-    lambda rows: f"INSERT OR IGNORE INTO delivery_receipts VALUES {rows}", row="(?, ?, ?, 'sent', ?, ?)"
+    lambda rows: f"INSERT OR IGNORE INTO delivery_receipts VALUES {rows}", row=marks(len(delivery_receipts.c))
 )
 _DEAD_LETTER = """
     INSERT INTO delivery_dead_letter (id, delivery_request_id, quarantine_reason, error_class, error_summary,
@@ -186,7 +187,7 @@ class SqliteLedger(DeliveryLedger):
             done = claim.parts_done + 1
             moved = driver.execute(_ADVANCE, (done, lease_until_us, now_us, claim.id, claim.fence)).rowcount == 1
             if moved:
-                _RECEIPT.run(driver, [(claim.id, done, receipt.provider_id, now_us, receipt.conversation)])
+                _RECEIPT.run(driver, [receipt_values(claim, receipt, now_us)])
             return moved
 
         return await self._write(work)
@@ -266,13 +267,6 @@ def _settle(driver: sqlite3.Connection, batch: Sequence[Settlement]) -> set[str]
     settled = {row[0] for row in _SETTLE.run(driver, [settle_values(one) for one in batch])}
     done = [one for one in batch if one.claim.id in settled]
     _ATTEMPT.run(driver, [values for one in done if (values := attempt_values(one))])
-    _RECEIPT.run(
-        driver,
-        [
-            (one.claim.id, one.claim.parts_done + 1, one.receipt, one.at_us, one.conversation)
-            for one in done
-            if one.receipt is not None
-        ],
-    )
+    _RECEIPT.run(driver, [receipt_values(one.claim, one.receipt, one.at_us) for one in done if one.receipt])
     driver.executemany(_DEAD_LETTER, [values for one in done if (values := dead_letter_values(one))])
     return settled

@@ -35,6 +35,7 @@ from postroom.message.delivery import (
     Intent,
     OnUncertain,
     QuarantineReason,
+    ReceiptKind,
     Status,
 )
 from postroom.message.markup import markup_of_text, markup_text, revision_of_text, revision_text
@@ -174,9 +175,22 @@ DELIVERY_COLUMNS: Final = (
         snapshot="waiting_detail",
         settled=lambda done: done.waiting.detail if done.waiting else None,
     ),
+    DeliveryColumn(
+        "waiting_asked_seconds",
+        Float,
+        required=False,
+        snapshot="waiting_asked_seconds",
+        settled=lambda done: done.waiting.asked_seconds if done.waiting else None,
+    ),
     DeliveryColumn("terminal_error_class", required=False, snapshot="error_class", settled=_error_class),
     DeliveryColumn("terminal_error_message", required=False, snapshot="error_message", settled=_error_message),
-    DeliveryColumn("provider_delivery_id", required=False, snapshot="provider_delivery_id", kept="receipt", keeps=True),
+    DeliveryColumn(
+        "provider_delivery_id",
+        required=False,
+        snapshot="provider_delivery_id",
+        settled=lambda done: done.receipt.provider_id if done.receipt else None,
+        keeps=True,
+    ),
     DeliveryColumn("trace_id", required=False, new="trace_id", claim="trace_id"),
     DeliveryColumn("replay_of", required=False, new="replay_of", claim="replay_of"),
     DeliveryColumn("replay_number", Integer, required=False, new="replay_number"),
@@ -188,8 +202,9 @@ DELIVERY_COLUMNS: Final = (
     DeliveryColumn(
         "markup", required=False, leased=lambda new, _: markup_text(new.markup), claim="markup", read=markup_of_text
     ),
+    DeliveryColumn("revises", required=False, leased=lambda new, _: new.revises.delivery_id if new.revises else None),
     DeliveryColumn(
-        "revises",
+        "revision",
         required=False,
         leased=lambda new, _: revision_text(new.revises),
         claim="revises",
@@ -214,6 +229,7 @@ _IN_PROGRESS = text("status = 'in_progress'")
 _UNDECIDED = text("discarded_at IS NULL")
 _UNTOUCHED = text("discarded_at IS NULL AND replay_count = 0")
 _REPLAYED = text("replay_of IS NOT NULL")
+_REVISES = text("revises IS NOT NULL")
 _FOR_INTENTS = text("origin_butler = 'intents'")
 
 # A delivery that simply arrives is in none of these, so the index over them costs it nothing.
@@ -232,6 +248,7 @@ delivery_requests = Table(
     Index("ix_delivery_requests_channel_status_id", "channel", "status", "id"),
     Index("ix_delivery_requests_created_at", "created_at"),
     partial_index("ix_delivery_requests_replay_of", "replay_of", where=_REPLAYED),
+    partial_index("ix_delivery_requests_revises", "revises", "id", where=_REVISES),
     partial_index("ix_delivery_requests_due", "channel", "origin_butler", "priority", "not_before", where=_PENDING),
     partial_index("ix_delivery_requests_wake", "not_before", where=_PENDING),
     partial_index("ix_delivery_requests_order", "order_key", "origin_butler", "id", where=_OPEN),
@@ -265,6 +282,8 @@ delivery_receipts = Table(
     Column("receipt_type", Text, nullable=False),
     Column("received_at", BigInteger, nullable=False),
     Column("conversation", Text),
+    Column("about", Text),
+    CheckConstraint(one_of("receipt_type", ReceiptKind), name="receipt_type"),
     schema=MESSENGER,
 )
 delivery_news = Table(

@@ -111,7 +111,11 @@ _SECONDS = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
 def throttled(said: str, asked_seconds: float) -> ProviderThrottled:
     """Waits as long as it asks, within reason, and says so where that is less."""
-    return ProviderThrottled(said + shortened(asked_seconds), retry_after_seconds=min(asked_seconds, LONGEST_SECONDS))
+    if asked_seconds <= LONGEST_SECONDS:
+        return ProviderThrottled(said, retry_after_seconds=asked_seconds)
+    error = ProviderThrottled(f"{said}; {shortened(asked_seconds)}", retry_after_seconds=LONGEST_SECONDS)
+    error.asked_seconds = asked_seconds
+    return error
 
 
 def wait_seconds(told: object, header: str | None, now: datetime) -> float:

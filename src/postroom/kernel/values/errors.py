@@ -141,6 +141,7 @@ class PostroomError(Exception):
     wire_type: ClassVar[str | None] = None  # the name some contracts give to this very error
     limit_type: str | None = None  # the limit that refused
     provider_response: str | None = None  # set by `told_by`
+    asked_seconds: float | None = None  # the wait a provider asked for, where it is longer than what it is granted
 
     def __init__(
         self, message: str, *, retry_after_seconds: float | None = None, fields: Sequence[FieldError] = ()
@@ -334,21 +335,14 @@ def hint_of(error: PostroomError) -> str:
 # How long one answer of a provider may keep a channel waiting.
 
 LONGEST_SECONDS: Final = 3_600.0  # waiting uses up no attempt, so asking again costs one call and no message
-_ASKED: Final = "it asked for a wait of "
 
 
 def shortened(asked_seconds: float) -> str:
-    """What to add to the provider's words when its wait is cut, and nothing when it is not."""
-    if asked_seconds <= LONGEST_SECONDS:
-        return ""
+    """What to say beside the provider's words when its wait is cut."""
     from postroom.kernel.values.zones import duration  # a hook and a command do without zones
 
-    return f"; {_ASKED}{duration(asked_seconds)}, which is cut to {duration(LONGEST_SECONDS)} and asked again then"
-
-
-def said_so(reason: str) -> str:
-    """The same words out of a recorded reason."""
-    return reason[place:] if (place := reason.find(_ASKED)) >= 0 else ""
+    asked, granted = duration(asked_seconds), duration(LONGEST_SECONDS)
+    return f"it asked for a wait of {asked}, which is cut to {granted} and asked again then"
 
 
 # As a caller reads them: one function for each shape.

@@ -97,6 +97,7 @@ CREATE TABLE {messenger}delivery_requests (
     lease_until BIGINT,
     waiting_reason TEXT,
     waiting_detail TEXT,
+    waiting_asked_seconds FLOAT,
     terminal_error_class TEXT,
     terminal_error_message TEXT,
     provider_delivery_id TEXT,
@@ -108,6 +109,7 @@ CREATE TABLE {messenger}delivery_requests (
     terminal_at BIGINT,
     markup TEXT,
     revises TEXT,
+    revision TEXT,
     doubtful_since BIGINT,
     format TEXT,
     attachments TEXT,
@@ -138,6 +140,8 @@ CREATE INDEX ix_delivery_requests_rare ON {messenger}delivery_requests (status, 
 CREATE INDEX ix_delivery_requests_replay_of ON {messenger}delivery_requests (replay_of) WHERE replay_of IS NOT NULL;
 
 CREATE INDEX ix_delivery_requests_request_id ON {messenger}delivery_requests (request_id);
+
+CREATE INDEX ix_delivery_requests_revises ON {messenger}delivery_requests (revises, id) WHERE revises IS NOT NULL;
 
 CREATE INDEX ix_delivery_requests_wake ON {messenger}delivery_requests (not_before) WHERE status = 'pending';
 
@@ -824,7 +828,9 @@ CREATE TABLE {messenger}delivery_receipts (
     receipt_type TEXT NOT NULL,
     received_at BIGINT NOT NULL,
     conversation TEXT,
+    about TEXT,
     CONSTRAINT pk_delivery_receipts PRIMARY KEY (delivery_request_id, part),
+    CONSTRAINT ck_delivery_receipts_receipt_type CHECK (receipt_type IN ('sent', 'edit', 'delete', 'reaction')),
     CONSTRAINT fk_delivery_receipts_delivery_request_id FOREIGN KEY(delivery_request_id) REFERENCES {messenger}delivery_requests (id) ON DELETE CASCADE
 );
 
