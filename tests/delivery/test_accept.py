@@ -17,6 +17,7 @@ from tests.support.redis_server import fresh_prefix
 
 from postroom.delivery.accept import Arrival
 from postroom.delivery.notify import deliver_envelope
+from postroom.delivery.reading.record import deliveries_of
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.store.limits_redis import RedisLimits
@@ -61,6 +62,21 @@ async def test_one_key_a_thousand_times_at_once_is_one_delivery(world: World) ->
     assert answers == [answers[0]] * 1000
     assert answers[0]["status"] == "ok"
     assert len(world.tally.repeats) == 999
+
+
+@pytest.mark.parametrize(("sign", "kept"), [(False, "A long story"), (True, "health: A long story")])
+async def test_what_was_asked_is_kept_as_it_came_and_its_words_once_unless_they_are_signed(
+    tmp_path: Path, clock: FakeClock, sign: bool, kept: str
+) -> None:
+    policy = generous(sign=sign)
+    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=policy)) as world:
+        asked = envelope("A long story")
+        await deliver_envelope(world.plane, asked, request_id="request-1", wait_seconds=60)
+        row = await world.row()
+        [told] = await world.database.read(lambda connection: deliveries_of(connection, "request-1"))
+
+    assert (row["message_content"], told.delivery.request_envelope) == (kept, asked)
+    assert str(row).count("A long story") == 1 + sign
 
 
 @pytest.mark.parametrize("planes", [1, 4])

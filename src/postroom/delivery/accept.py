@@ -328,7 +328,10 @@ class Acceptance:
         request_id: str,
         revises: Revision | None,
     ) -> NewDelivery:
-        now = self.clock.now_us()
+        now, envelope = self.clock.now_us(), notify_document(outgoing)
+        text = signed(outgoing, channel.capabilities.style) if self.policy.sign else outgoing.message
+        if text == outgoing.message:
+            envelope["delivery"]["message"] = None  # it stands beside the envelope
         asked = outgoing.on_uncertain if revises is None else OnUncertain.RESEND  # the same edit twice is one edit
         delivery_id = DeliveryId(self.mint(now))
         return NewDelivery(
@@ -342,10 +345,10 @@ class Acceptance:
             target_identity=target.identity,
             address=target.address,
             thread=target.thread,
-            message=signed(outgoing, channel.capabilities.style) if self.policy.sign else outgoing.message,
+            message=text,
             subject=outgoing.subject,
             emoji=outgoing.emoji,
-            envelope=_document(notify_document(outgoing)),
+            envelope=_document(envelope),
             priority=outgoing.priority,
             on_uncertain=self.policy.uncertain(outgoing.channel, asked),
             created_at_us=now,

@@ -34,7 +34,14 @@ from postroom.approvals.model import (
 )
 from postroom.approvals.store.tables import approval_events, approval_rules, pending_actions
 from postroom.delivery.model import NewDelivery, Snapshot
-from postroom.delivery.store.rows import INITIALLY, INSERT_COLUMNS, SNAPSHOT_COLUMNS, insert_values, snapshot_of
+from postroom.delivery.store.rows import (
+    INITIALLY,
+    INSERT_COLUMNS,
+    SNAPSHOT_COLUMNS,
+    envelope_of,
+    insert_values,
+    snapshot_of,
+)
 from postroom.delivery.store.tables import delivery_requests, read_format
 from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
@@ -198,7 +205,7 @@ def action_of(row: Any) -> Action:
         Action,
         row,
         content=_content_of_row(row),
-        envelope=json.loads(row.request_envelope),
+        envelope=envelope_of(row.request_envelope, row.message_content),
         reason=row.decision_reason,
         rule_id=row.approval_rule_id,
         revised=row.requested_at > row.delivery_created_at,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import fields
 from enum import Enum
@@ -13,7 +12,7 @@ from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, Ta
 from postroom.delivery.afterwards.rules import KeptCorrection
 from postroom.delivery.afterwards.store import corrections_around
 from postroom.delivery.model import Snapshot, WaitReason
-from postroom.delivery.store.rows import failure_of, waiting_of
+from postroom.delivery.store.rows import envelope_of, failure_of, waiting_of
 from postroom.delivery.store.tables import (
     PRIORITIES,
     delivery_attempts,
@@ -341,7 +340,7 @@ def _whole(row: RowMapping) -> WholeDelivery:
         WholeDelivery,
         row,
         **_converted(row),
-        request_envelope=json.loads(row["request_envelope"]),
+        request_envelope=envelope_of(row["request_envelope"], row["message_content"]),
         format=read_format(row["format"]),
         attachments=attachments_of_text(row["attachments"]),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -14,6 +13,7 @@ from postroom.delivery.afterwards.store import tell_others
 from postroom.delivery.model import DeadLetter, Discard, EarlierReplay, Replay, ReplayRefused
 from postroom.delivery.reading.file import DeadLetterQuery
 from postroom.delivery.reading.record import CallMade, calls_made
+from postroom.delivery.store.rows import envelope_of
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
 from postroom.kernel.database.engine import PENDING_CHANNEL, Database
 from postroom.kernel.database.rows import read
@@ -141,10 +141,10 @@ def _opened(connection: Connection, dead_letter_id: DeadLetterId) -> OpenedLette
     letter = _letter(connection, dead_letter_id)
     if letter is None:
         return None
-    envelope = select(_requests.request_envelope).where(_requests.id == letter.delivery_id)
+    kept = select(_requests.request_envelope, _requests.message_content).where(_requests.id == letter.delivery_id)
     return OpenedLetter(
         letter=letter,
-        envelope=json.loads(connection.execute(envelope).scalar_one()),
+        envelope=envelope_of(*connection.execute(kept).one()),
         attempts=calls_made(connection, letter.delivery_id) or (),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final, TypeVar
@@ -147,6 +148,15 @@ def _reader(make: Callable[..., _Value], kind: str) -> Callable[[Any], _Value]:
         return make(**values)
 
     return read
+
+
+def envelope_of(kept: str, message: str) -> dict[str, object]:
+    """notify.v1 as it came. Its words stand in it only where what is sent differs from them, being signed."""
+    envelope: dict[str, object] = json.loads(kept)
+    delivery = envelope.get("delivery")
+    if isinstance(delivery, dict) and delivery.get("message") is None:
+        delivery["message"] = message
+    return envelope
 
 
 def waiting_of(kind: str | None, detail: str | None, asked_seconds: float | None) -> WaitReason | None:
