@@ -235,7 +235,7 @@ async def find_dead(database: Database, words: str | None = None, **asked: Any) 
 
 
 def requests(found: FoundLetters) -> list[str]:
-    return [one.request_id for one in found.letters]
+    return [one.request_id for one in found.rows]
 
 
 LETTER_FILTERS: dict[str, tuple[dict[str, Any], list[str]]] = {

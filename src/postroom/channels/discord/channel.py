@@ -34,7 +34,7 @@ from postroom.channels.discord.building import (
 from postroom.channels.discord.gateway import Gateway, GatewayIntent, GatewayNeeds, GatewayStart, inbound_event
 from postroom.channels.shared import asked, base_url, blameless, check_files, fetched, is_at, read_file
 from postroom.kernel.http.answers import JsonBody, JsonObject, json_object, provider_words, wait_seconds
-from postroom.kernel.http.call import HttpAnswer, HttpCall
+from postroom.kernel.http.call import HttpAnswer, HttpCall, MultipartForm
 from postroom.kernel.values.errors import (
     OutcomeUncertain,
     PostroomError,
@@ -82,7 +82,7 @@ class Discord:
         self._base_url = base_url(api_base_url, "the Discord API base URL must be a plain http(s) URL")
         self._files = files
         self._now = now
-        self._user_agent = f"DiscordBot ({_HOME}, {version('postroom')})"
+        self._headers = {"User-Agent": f"DiscordBot ({_HOME}, {version('postroom')})"}
         self._http = HttpCall("Discord")
         self._direct: dict[str, str] = {}
         self._monotonic, self._rest = monotonic, rest
@@ -91,7 +91,7 @@ class Discord:
             GatewayNeeds(
                 token=bot_token,
                 intents=_HEARS | (GatewayIntent.MESSAGE_CONTENT if message_content else 0),
-                user_agent=self._user_agent,
+                user_agent=self._headers["User-Agent"],
                 secure=self._base_url.startswith("https:"),
                 start=self._gateway_start,
                 event=partial(inbound_event, name),
@@ -115,7 +115,8 @@ class Discord:
         ends_at = time.monotonic() + timeout_seconds
         contents = [await read_file(self._files, one, ends_at - time.monotonic()) for one in part.files]
         channel_id = await self._channel_id(part.place, ends_at - time.monotonic())
-        answer = await self._sent(part, f"channels/{channel_id}/{part.path}", contents, ends_at - time.monotonic())
+        made, path = form(part, contents) if contents else part.body, f"channels/{channel_id}/{part.path}"
+        answer = await self._request(part.method, path, ends_at - time.monotonic(), made)
         gone = part.act is ReceiptKind.DELETE and json_object(answer.body).get("code") == _GONE
         if not 200 <= answer.status < 300 and not gone:
             refusal = self._refusal(answer, part.private)
@@ -136,9 +137,8 @@ class Discord:
         words = {"content": shown_beginning(text), "flags": _EPHEMERAL, "allowed_mentions": NO_MENTIONS}
         body: JsonBody = {"type": _WORDS, "data": words} if text.strip() else {"type": _NO_WORDS}
         try:
-            answer = await self._call(
-                "POST", f"interactions/{number}/{token}/callback", timeout_seconds, body, self._headers(body)
-            )
+            path = f"interactions/{number}/{token}/callback"
+            answer = await self._call("POST", path, timeout_seconds, body, self._headers)
             if 200 <= answer.status < 300:
                 return True
             error = self._refusal(answer, [token, text])
@@ -150,9 +150,8 @@ class Discord:
     async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
         """They lie at Discord's own addresses, which are signed and need no token."""
         ends_at, own = time.monotonic() + timeout_seconds, urlsplit(self._base_url).hostname or ""
-        headers = {"User-Agent": self._user_agent}
         return [
-            await fetched(self._http, "Discord", one, headers, ends_at - time.monotonic())
+            await fetched(self._http, "Discord", one, self._headers, ends_at - time.monotonic())
             if is_at(one.reference, "discordapp.com", "discordapp.net", "discord.com", own)
             else replace(one, problem="it lies at another service")
             for one in message.offers
@@ -213,23 +212,11 @@ class Discord:
             return json_object(answer.body)
         raise self._refusal(answer, [])
 
-    async def _sent(
-        self, part: DiscordRequest, path: str, contents: Sequence[bytes], timeout_seconds: float
-    ) -> HttpAnswer:
-        if not contents:
-            return await self._request(part.method, path, timeout_seconds, part.body)
-        left_seconds = await self._in_turn(part.method, path, timeout_seconds)
-        made = form(part, contents)
-        headers = self._headers(None) | {"Authorization": f"Bot {self._token}", "Content-Type": made.content_type}
-        url = f"{self._base_url}/{path}"
-        answer = await self._http.request(part.method, url, left_seconds, body=made.content, headers=headers)
-        return self._noted(part.method, path, answer)
-
     async def _request(
-        self, method: str, path: str, timeout_seconds: float, body: JsonObject | None = None
+        self, method: str, path: str, timeout_seconds: float, body: JsonObject | MultipartForm | None = None
     ) -> HttpAnswer:
         left_seconds = await self._in_turn(method, path, timeout_seconds)
-        headers = self._headers(body) | {"Authorization": f"Bot {self._token}"}
+        headers = self._headers | {"Authorization": f"Bot {self._token}"}
         return self._noted(method, path, await self._call(method, path, left_seconds, body, headers))
 
     async def _in_turn(self, method: str, path: str, timeout_seconds: float) -> float:
@@ -255,16 +242,15 @@ class Discord:
         method: str,
         path: str,
         timeout_seconds: float,
-        body: JsonObject | None,
-        headers: Mapping[str, str],
+        body: JsonObject | MultipartForm | None,
+        headers: dict[str, str],
     ) -> HttpAnswer:
-        content = None if body is None else json.dumps(body).encode()
-        url = f"{self._base_url}/{path}"
+        content, url = None, f"{self._base_url}/{path}"
+        if isinstance(body, MultipartForm):
+            content, headers = body.content, headers | {"Content-Type": body.content_type}
+        elif body is not None:
+            content, headers = json.dumps(body).encode(), headers | {"Content-Type": "application/json"}
         return await self._http.request(method, url, timeout_seconds, body=content, headers=headers)
-
-    def _headers(self, body: JsonObject | None) -> dict[str, str]:
-        kind = {} if body is None else {"Content-Type": "application/json"}
-        return {"User-Agent": self._user_agent, **kind}
 
     def _refusal(self, answer: HttpAnswer, private: Sequence[str]) -> PostroomError:
         told = json_object(answer.body)

@@ -58,7 +58,7 @@ class _Pages:
             found = await self._found(asked, visit.query.get("before"), _PAGE_SIZE)
         except ValidationError as error:
             problem = error.message
-        shown = found.letters if found else ()
+        shown = found.rows if found else ()
         return visit.show(
             "dead_letters.html",
             status=400 if problem else 200,
@@ -125,7 +125,7 @@ class _Pages:
         if visit.form.get("which") != "all":
             return [one for one in dict.fromkeys(visit.form.all("id")) if is_uuid(one)][:_MOST_AT_ONCE]
         asked = {name: visit.form.get(name).strip() for name in _FILTERS} | {"discarded": ""}
-        return [letter.id for letter in (await self._found(asked, None, _MOST_AT_ONCE)).letters]
+        return [letter.id for letter in (await self._found(asked, None, _MOST_AT_ONCE)).rows]
 
     async def _found(self, asked: Mapping[str, str], before: str | None, limit: int) -> FoundLetters:
         query = _query(asked, before, self._reader.channels, limit)

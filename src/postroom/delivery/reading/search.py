@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, Subquery, and_, func, or_, select, union_all
 
@@ -22,16 +22,22 @@ _MOST_WORDS: Final = 8
 _MOST_AT_ONCE = 1000  # neither database takes any number of values in one statement
 _requests = delivery_requests.c
 
-# -- Deliveries: newest first, by any filter, with a bound on how much one look reads ---
+_Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundDeliveries:
+class FoundRows(Generic[_Row]):
     """`before` begins the next look; with `unfinished` it lies below rows that were read and did not match."""
 
-    rows: Sequence[FoundDelivery]
-    before: str | None
-    unfinished: bool
+    rows: Sequence[_Row]
+    before: str | None = None
+    unfinished: bool = False
+
+
+FoundDeliveries: TypeAlias = FoundRows[FoundDelivery]
+FoundLetters: TypeAlias = FoundRows[DeadLetter]
+
+# -- Deliveries: newest first, by any filter, with a bound on how much one look reads ---
 
 
 def lookup(
@@ -57,11 +63,11 @@ def lookup(
     marked = marks(connection, [row["delivery_id"] for row in found])
     rows = [found_of(row, marked.get(row["delivery_id"])) for row in found]
     if len(rows) > query.page.limit:
-        return FoundDeliveries(rows=rows[:-1], before=rows[-2].delivery_id, unfinished=False)
+        return FoundRows(rows=rows[:-1], before=rows[-2].delivery_id)
     if not needs_reading:
-        return FoundDeliveries(rows=rows, before=None, unfinished=False)
+        return FoundRows(rows=rows)
     many, lowest = connection.execute(select(func.count(), func.min(candidates.c.delivery_id))).one()
-    return FoundDeliveries(rows=rows, before=lowest if many == LOOKED_AT else None, unfinished=many == LOOKED_AT)
+    return FoundRows(rows=rows, before=lowest if many == LOOKED_AT else None, unfinished=many == LOOKED_AT)
 
 
 def _candidates(connection: Connection, query: DeliveryQuery, most: int) -> Select[Any]:
@@ -151,15 +157,6 @@ def settled_among(connection: Connection, ids: Sequence[str]) -> list[DeliveryId
 # -- Dead letters: by any filter, by words or by whom they were for ---
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundLetters:
-    """`before` begins the next look; with `unfinished` it lies below letters that were read and did not match."""
-
-    letters: Sequence[DeadLetter]
-    before: str | None
-    unfinished: bool
-
-
 def find_letters(
     connection: Connection, query: DeadLetterQuery, words: str | None, places: Sequence[str] = ()
 ) -> FoundLetters:
@@ -183,4 +180,4 @@ def _looked_at(query: DeadLetterQuery) -> Select[Any]:
 
 def _page(found: Sequence[DeadLetter], query: DeadLetterQuery) -> FoundLetters:
     shown = found[: query.page.limit]
-    return FoundLetters(letters=shown, before=shown[-1].id if len(found) > query.page.limit else None, unfinished=False)
+    return FoundRows(rows=shown, before=shown[-1].id if len(found) > query.page.limit else None)
