@@ -18,13 +18,14 @@ from postroom.delivery.plane import Plane
 from postroom.household.delivery import running_plane
 from postroom.household.questions import AskingParts, build_asking, hearing, presenting
 from postroom.household.store import open_store
+from postroom.kernel.acts.reading import made
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.delivery import Message, Receipt
 from postroom.message.inbound import Listened, Press
-from postroom.questions.rules.request import check
+from postroom.questions.acts import AskPeople
 from postroom.settings.load import load
 
 ASKER = Principal(Role.BUTLER, "health")
@@ -87,7 +88,7 @@ class AskHouse:
     decided: dict[str, float]
 
     async def ask(self, word: str) -> str:
-        view = await self.parts.asking.ask(ASKER, check(question(word)), wait_seconds=0)
+        view = await self.parts.asking.ask(ASKER, made(AskPeople, **question(word)).request(), wait_seconds=0)
         return view.question.id
 
     async def waited(self, ask_id: str) -> float:

@@ -19,10 +19,11 @@ from chaos.questions.house import ASKER, House
 from chaos.questions.steps import after, before
 from chaos.tokens import text_of
 from postroom.household.questions import AskingParts
+from postroom.kernel.acts.reading import made
 from postroom.kernel.running import telemetry
 from postroom.kernel.values.errors import Refused
+from postroom.questions.acts import AskPeople
 from postroom.questions.model import SETTLED, PresentationStatus, Question
-from postroom.questions.rules.request import check
 from postroom.questions.telling import QuestionView
 from postroom.settings.load import load
 
@@ -89,7 +90,7 @@ async def _asked(parts: AskingParts, token: str, channel: str) -> QuestionView:
     try:
         return await parts.asking.wait(ASKER, key=token, wait_seconds=0)
     except Refused:
-        return await parts.asking.ask(ASKER, check(request(token, channel)), wait_seconds=0)
+        return await parts.asking.ask(ASKER, made(AskPeople, **request(token, channel)).request(), wait_seconds=0)
 
 
 def request(token: str, channel: str = "telegram") -> dict[str, object]:

@@ -17,10 +17,10 @@ from chaos.offset_clock import OffsetClock
 from chaos.questions.asker_process import prepare, request
 from chaos.questions.house import ASKER, House
 from postroom.household.questions import AskingParts
+from postroom.kernel.acts.reading import made
 from postroom.kernel.values.principal import OPERATOR
-from postroom.questions.model import PresentationStatus, Question
-from postroom.questions.rules.reading import Given
-from postroom.questions.rules.request import check
+from postroom.questions.acts import AskPeople
+from postroom.questions.model import PresentationStatus, Question, Said
 from postroom.settings.load import load
 
 _LOOK_SECONDS: Final = 0.01
@@ -55,7 +55,7 @@ async def _run(job: RivalJob) -> None:
     async with asyncio.timeout(job.limit_seconds), house.running() as parts:
         if job.first:
             for token in job.tokens:
-                await parts.asking.ask(ASKER, check(request(token)), wait_seconds=0)
+                await parts.asking.ask(ASKER, made(AskPeople, **request(token)).request(), wait_seconds=0)
         asked = {token: await _shown(parts, token) for token in job.tokens}
         journal.note(Step.UP)
         waiting = [asyncio.create_task(_heard(parts, token, journal)) for token in job.tokens]
@@ -97,7 +97,7 @@ def _answers(job: RivalJob, parts: AskingParts, question: Question) -> list[Coro
         parts.asking.answer(
             OPERATOR,
             question.id,
-            Given(value=VALUES[(number + job.first) % 2]),
+            Said(value=VALUES[(number + job.first) % 2]),
             channel=door,
             event_id=f"{job.first}:{number}",
         )

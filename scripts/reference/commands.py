@@ -43,7 +43,9 @@ def _commands(command: Any, path: str) -> Iterator[str]:
 
 def _command(command: Any, path: str) -> str:
     arguments = [one for one in command.params if one.param_type_name == "argument"]
-    options = [one for one in command.params if one.param_type_name == "option" and one.name != "help"]
+    options = [
+        one for one in command.params if one.param_type_name == "option" and one.name != "help" and not one.hidden
+    ]
     needed = [f"{one.opts[0]} {one.name.upper()}" for one in options if one.required]
     usage = " ".join([path, *((one.metavar or one.name).strip("{}").upper() for one in arguments), *needed])
     rows = [(code((one.metavar or one.name).strip("{}").upper()), "required", one.help or "") for one in arguments]

@@ -19,7 +19,7 @@ from postroom.desk.server import build_server as build_desk
 from postroom.kernel.guard.tools import visitors
 from postroom.kernel.values.errors import PostroomError, TargetUnavailable
 from postroom.kernel.values.principal import Principal, Role
-from postroom.questions.mcp.tools import ASK_TOOLS
+from postroom.questions.doors.tools import ASK_TOOLS
 from postroom.settings.peer import HttpPeer
 
 _DESK = PopupSettings(home=Path("unused"), voicemode=Path("unused"), project_path="unused")

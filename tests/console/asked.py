@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from postroom.household.store import connect_store
+from postroom.kernel.acts.reading import made
 from postroom.kernel.values.principal import Principal, Role
 from postroom.people.model import PersonRole
+from postroom.questions.acts import AskPeople
 from postroom.questions.model import Question
 from postroom.questions.questions import Asking
-from postroom.questions.rules.request import check
 from tests.household.living import Living
 
 HEALTH = Principal(Role.BUTLER, "health")
@@ -32,7 +33,7 @@ async def admit(home: Living, *people: Principal) -> None:
 
 
 async def ask(home: Living, question: str, asker: Principal = HEALTH, **more: Any) -> Question:
-    request = check({"question": question, **more})
+    request = made(AskPeople, **{"question": question, **more}).request()
     return (await asking(home).ask(asker, request, wait_seconds=0)).question
 
 

@@ -19,7 +19,7 @@ from postroom.console.words import pieces
 from postroom.inbox.model import NewNotification
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR
-from postroom.questions.rules.reading import Given
+from postroom.questions.model import Said
 from tests.console.asked import ANNA, admit, ask, asking
 from tests.console.attended import ALWAYS_QUIET, attention_of, say, wish
 from tests.console.browser import IN_BROWSER, Site, console_site
@@ -161,7 +161,7 @@ async def _questions(home: Living) -> None:
     await ask(home, PAYLOADS[1], kind="form", form={"type": "object", "properties": titled})
     said = await ask(home, PAYLOADS[2], kind="text")
     for number, text in enumerate(("\n".join(PAYLOADS), *PAYLOADS[:5])):
-        await asking(home).answer(OPERATOR, said.id, Given(text=text), channel="console", event_id=f"payload-{number}")
+        await asking(home).answer(OPERATOR, said.id, Said(text=text), channel="console", event_id=f"payload-{number}")
 
 
 async def _errors(home: Living) -> None:

@@ -17,7 +17,7 @@ from tests.household.talking import PEOPLE
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.kernel.values.principal import OPERATOR
-from postroom.questions.rules.reading import Given
+from postroom.questions.model import Said
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
@@ -76,7 +76,7 @@ async def test_a_thread_shows_both_ways_where_each_went_and_why(site: Site) -> N
     command = await write(site, "/help")
     await site.home.notify(message="The dentist at nine.")
     question = await ask(site.home, "Shall I move it?", options=["yes", "no"])
-    await asking(site.home).answer(OPERATOR, question.id, Given(value="yes"), channel="console", event_id="moved")
+    await asking(site.home).answer(OPERATOR, question.id, Said(value="yes"), channel="console", event_id="moved")
     page = await site.signed_in(path="/conversations/owner")
 
     first = page.locator(".note", has_text="What is on today?")

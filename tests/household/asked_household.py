@@ -9,11 +9,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 from postroom.household.questions import AskingParts
+from postroom.kernel.acts.reading import made
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
 from postroom.people.model import NewPerson, Person, PersonAddress
+from postroom.questions.acts import AskPeople
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.model import PresentationStatus
-from postroom.questions.rules.request import check
 from postroom.questions.telling import QuestionView
 from tests.household.living import Living
 
@@ -30,7 +31,9 @@ def parts(house: Living) -> AskingParts:
 
 
 async def ask(house: Living, *, wait_seconds: float = 0, **arguments: Any) -> QuestionView:
-    request = check({"question": "Ship it?", "options": ["yes", "no"], "channels": ["telegram"], **arguments})
+    request = made(
+        AskPeople, **{"question": "Ship it?", "options": ["yes", "no"], "channels": ["telegram"], **arguments}
+    ).request()
     return await parts(house).asking.ask(HEALTH, request, wait_seconds=wait_seconds)
 
 

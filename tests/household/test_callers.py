@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
 from postroom.household.ports import mcp_app
+from postroom.kernel.acts.reading import made
 from postroom.kernel.database import engine
 from postroom.kernel.database import sqlite as sqlite_store
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, operator
@@ -26,7 +27,7 @@ from postroom.kernel.values.errors import HINTS, Code
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.people.names.normalise import normalise
 from postroom.people.store import people
-from postroom.questions.rules.request import check
+from postroom.questions.acts import AskPeople
 from tests.console.http import calling
 from tests.household.asked_household import ask, labels, parts, phone, until
 from tests.household.living import LIFTED, QUICK, Living, living
@@ -234,7 +235,7 @@ async def test_a_butlers_question_is_shown_where_a_program_asks_far_too_many(hom
         ci = Principal(Role.PROGRAM, "ci", person="owner")
         for n in range(40):
             await parts(house).asking.ask(
-                ci, check({"question": f"Shall I build {n}?", "channels": ["telegram"]}), wait_seconds=0
+                ci, made(AskPeople, question=f"Shall I build {n}?", channels=["telegram"]).request(), wait_seconds=0
             )
         await ask(house, question="Is the stove off?")
         card = await phone(house, "Is the stove off?")

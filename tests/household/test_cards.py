@@ -20,8 +20,8 @@ from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.markup import Button, ButtonStyle, Markup
 from postroom.message.outgoing import Outgoing
 from postroom.overview.why_held import sentences
-from postroom.questions.model import QuestionStatus, Subject, SubjectKind
-from postroom.questions.rules.reading import Given
+from postroom.questions.model import QuestionStatus, Said, Subject, SubjectKind
+from postroom.questions.rules.request import WordsGiven
 from tests.household.asked_household import ask, labels, parts, phone, press, until, write
 from tests.household.living import LIFTED, QUICK, Living, living
 from tests.household.processes import command, environment
@@ -155,7 +155,7 @@ async def test_a_decision_elsewhere_closes_the_card(
 async def test_the_second_to_decide_is_too_late_wherever_they_are(approving: Living) -> None:
     action_id = await parked(approving)
     [question] = await until(lambda: parts(approving).store.about(Subject(SubjectKind.APPROVAL, action_id)))
-    given = Given(value="approve")
+    given = Said(value="approve")
 
     first = await parts(approving).asking.answer(OPERATOR, question.id, given, channel="console", event_id="one")
     again = await approving.call(
@@ -199,7 +199,7 @@ async def test_the_question_of_an_approval_cannot_be_taken_back_or_reworded(appr
     with pytest.raises(Refused):
         await parts(approving).asking.cancel(OPERATOR, question.id)
     with pytest.raises(Refused):
-        await parts(approving).asking.revise(OPERATOR, question.id, {"question": "Fine?"})
+        await parts(approving).asking.revise(OPERATOR, question.id, WordsGiven(question="Fine?"))
 
 
 async def test_the_card_of_what_was_reworded_or_taken_back_does_not_say_that_no_one_decided_in_time(

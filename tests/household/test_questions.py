@@ -16,10 +16,12 @@ from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.people import household_people, keep_in_step
 from postroom.household.questions import build_gate, deciders_of
 from postroom.household.store import approval_policy, open_store
+from postroom.kernel.acts.reading import made
 from postroom.kernel.values.principal import OPERATOR
 from postroom.message.wishes import Risk
 from postroom.people.model import DraftAddress, PersonDraft
 from postroom.people.people import HouseholdPeople
+from postroom.questions.acts import ReviseAsk
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.model import PresentationStatus, QuestionStatus
 from postroom.settings.load import load
@@ -258,8 +260,8 @@ async def test_a_revision_is_edited_in_place_and_the_old_buttons_are_dead(small:
     card = await phone(small, "Ship it?")
     await shown(small, view, PresentationStatus.SHOWN)
     old = card["reply_markup"]["inline_keyboard"][0][0]["callback_data"]
-    changes = {"question": "Ship it today?", "options": ["yes", "no", "later"]}
-    await parts(small).asking.revise(HEALTH, view.question.id, changes)
+    one = made(ReviseAsk, ask_id=view.question.id, question="Ship it today?", options=["yes", "no", "later"])
+    await parts(small).asking.revise(HEALTH, view.question.id, one.words)
     revised = await phone(small, "Ship it today?")
     assert revised["message_id"] == card["message_id"]
     assert "later" in labels(revised)

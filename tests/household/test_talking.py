@@ -14,6 +14,7 @@ import pytest_asyncio
 
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from postroom.questions.model import PresentationStatus, Question
+from postroom.questions.rules.request import WordsGiven
 from tests.cli.command import postroom_beside
 from tests.fakes.server import serve
 from tests.household.asked_household import HEALTH, ask, parts, shown, until
@@ -305,7 +306,7 @@ async def test_words_for_a_question_that_was_changed_after_other_are_no_answer_t
     ask_id, card = await chat.asked(question=f"Which cake, {name}?", options=["plum", "apple"])
     await chat.press_beside(card, "✏️ Other")
     box = await answering_house.arrived(channel, f"Your answer to “Which cake, {name}?”")
-    await parts(answering_house).asking.revise(HEALTH, ask_id, {"question": f"May I pay 900, {name}?"})
+    await parts(answering_house).asking.revise(HEALTH, ask_id, WordsGiven(question=f"May I pay 900, {name}?"))
     await answering_house.arrived(channel, f"May I pay 900, {name}?")
     await chat.write(f"yes, {name}", box if replies else None)
     heard = await until(partial(parts(answering_house).store.attempts, ask_id))

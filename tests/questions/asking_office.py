@@ -14,17 +14,18 @@ from tests.opened_database import opened_database
 from tests.questions.sample_questions import MINT
 
 from postroom.conversations.store import WRITTEN
+from postroom.kernel.acts.reading import made
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, Role
 from postroom.people.model import Person, PersonAddress, PersonRole
 from postroom.people.store.people import StoredPeople
+from postroom.questions.acts import AskPeople
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.links.links import Links
 from postroom.questions.presenter import Planning
 from postroom.questions.questions import Asking, Questions
 from postroom.questions.rules.plan import ChannelAbility
-from postroom.questions.rules.request import check
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
 from postroom.questions.telling import Bells, QuestionView
@@ -89,9 +90,8 @@ class Office:
     bells: Bells
 
     async def ask(self, asker: Principal = HEALTH, *, wait_seconds: float = 0, **arguments: Any) -> QuestionView:
-        return await self.asking.ask(
-            asker, check({"question": "Ship it?", "options": ["yes", "no"], **arguments}), wait_seconds=wait_seconds
-        )
+        one = made(AskPeople, **{"question": "Ship it?", "options": ["yes", "no"], **arguments})
+        return await self.asking.ask(asker, one.request(), wait_seconds=wait_seconds)
 
 
 def office_on(database: Database, clock: FakeClock) -> Office:

@@ -6,11 +6,12 @@ from typing import Any
 
 from tests.clock import START_US
 
+from postroom.kernel.acts.reading import made
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.message.inbound import Assurance
+from postroom.questions.acts import AskPeople
 from postroom.questions.model import AskedPerson, Attempt, Question, Said
 from postroom.questions.rules.plan import opened
-from postroom.questions.rules.request import check
 
 MINT = IdMint()
 ANNA = AskedPerson(id="anna", name="Anna")
@@ -30,7 +31,14 @@ def new_question(
     asked = {"question": "Ship it?", "options": ["ship", "wait"], "deadline_seconds": 3600, **arguments}
     asked = {name: value for name, value in asked.items() if value is not None}
     escalated = (CLEO,) if "escalate_to" in asked else ()
-    return opened(check(asked), id=MINT.mint(now_us), asker=asker, people=people, escalate_to=escalated, now_us=now_us)
+    return opened(
+        made(AskPeople, **asked).request(),
+        id=MINT.mint(now_us),
+        asker=asker,
+        people=people,
+        escalate_to=escalated,
+        now_us=now_us,
+    )
 
 
 def new_attempt(question: Question, said: Said | None = None, **changes: Any) -> Attempt:

@@ -43,7 +43,7 @@ ROUTES: list[tuple[str, str, Any]] = [
 async def test_a_question_is_asked_read_waited_for_and_listed(house: Askers) -> None:
     made = await house.post("/v1/asks", {"question": "Deploy?", "kind": "approve", "state": {"build": 7}})
     ask_id = made.body["ask_id"]
-    waiting = asyncio.create_task(house.get(f"/v1/asks/{ask_id}?wait=30"))
+    waiting = asyncio.create_task(house.get(f"/v1/asks/{ask_id}?wait_seconds=30"))
     await house.until_waiting(ask_id)
     answered = await house.answer(ask_id, {"value": "approve"})
     told = await waiting
@@ -115,9 +115,9 @@ async def test_a_question_is_found_by_the_key_of_its_asker_and_no_other(house: A
 
 async def test_what_is_wrong_is_said_by_field(house: Askers) -> None:
     wrong = await house.post("/v1/asks", {"question": "Q?", "optoins": ["a"], "wait_seconds": 200, "urgency": "loud"})
-    too_long = await house.post("/v1/asks", {"question": "Q?", "wait_seconds": 61})
+    too_long = await house.post("/v1/asks", {"question": "Q?", "wait_seconds": 281})
     no_object = await house.post("/v1/asks", ["Q?"])
-    bad_wait = await house.get("/v1/asks/x?wait=61")
+    bad_wait = await house.get("/v1/asks/x?wait_seconds=281")
     bad_status = await house.get("/v1/asks?status=maybe")
 
     assert (wrong.status, wrong.body["error"]["code"]) == (422, "validation_error")
@@ -268,7 +268,7 @@ async def test_a_caller_that_goes_away_ends_its_wait_and_not_the_question(house:
     asked = (await house.post("/v1/asks", {**SHIP, "question": "Gone?"})).body["ask_id"]
     headers = {"Authorization": f"Bearer {house.token(HEALTH)}"}
     async with aiohttp.ClientSession() as caller:
-        url = f"{house.line.url('api')}/v1/asks/{asked}?wait=60"
+        url = f"{house.line.url('api')}/v1/asks/{asked}?wait_seconds=60"
         call = asyncio.create_task(caller.get(url, headers=headers))
         await house.until_waiting(asked)
         call.cancel()

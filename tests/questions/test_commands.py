@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,8 +19,9 @@ from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.kernel.values.principal import OPERATOR
+from postroom.questions.acts import WaitForAsk
 from postroom.questions.commands import Patience
-from postroom.questions.rules.reading import Given
+from postroom.questions.model import Said
 from postroom.settings.reach import ElsewhereError, NotReached
 
 FORM = {
@@ -54,7 +56,7 @@ async def opened(there: Living) -> str:
     return found[0].question.id
 
 
-async def answered(there: Living, given: Given, *arguments: str) -> Any:
+async def answered(there: Living, given: Said, *arguments: str) -> Any:
     """`postroom ask` waits while the owner answers in the console."""
     command = asyncio.create_task(postroom_beside("ask", *arguments, "--wait", "1m"))
     ask_id = await opened(there)
@@ -63,20 +65,20 @@ async def answered(there: Living, given: Given, *arguments: str) -> Any:
 
 
 ANSWERS = {
-    "value": (["Ship it?", "--options", "yes,no"], Given(value="yes"), "yes\n"),
-    "several": (["Days?", "--options", "Mon, Tue,Wed", "--multiple"], Given(selected=("Mon", "Wed")), "Mon\nWed\n"),
-    "words": (["What to cook?"], Given(text="Soup,\nplease"), "Soup,\nplease\n"),
-    "approve": (["May I?", "--kind", "approve"], Given(value="deny"), "deny\n"),
-    "form": (["Dinner?", "--form", json.dumps(FORM)], Given(fields={"guests": 3}), '{"guests": 3}\n'),
-    "markdown": (["**Where**?", "--format", "markdown"], Given(text="Oslo"), "Oslo\n"),
-    "secret": (["Code?", "--secret"], Given(text="sesame"), "sesame\n"),
+    "value": (["Ship it?", "--options", "yes,no"], Said(value="yes"), "yes\n"),
+    "several": (["Days?", "--options", "Mon, Tue,Wed", "--multiple"], Said(selected=("Mon", "Wed")), "Mon\nWed\n"),
+    "words": (["What to cook?"], Said(text="Soup,\nplease"), "Soup,\nplease\n"),
+    "approve": (["May I?", "--kind", "approve"], Said(value="deny"), "deny\n"),
+    "form": (["Dinner?", "--form", json.dumps(FORM)], Said(fields={"guests": 3}), '{"guests": 3}\n'),
+    "markdown": (["**Where**?", "--format", "markdown"], Said(text="Oslo"), "Oslo\n"),
+    "secret": (["Code?", "--secret"], Said(text="sesame"), "sesame\n"),
 }
 
 
 @pytest.mark.requirement("ask:command-line")
 @pytest.mark.parametrize(("arguments", "given", "out"), ANSWERS.values(), ids=ANSWERS)
 async def test_the_answer_alone_is_on_standard_output(
-    there: Living, arguments: list[str], given: Given, out: str
+    there: Living, arguments: list[str], given: Said, out: str
 ) -> None:
     done = await answered(there, given, *arguments)
 
@@ -94,7 +96,7 @@ async def test_a_question_no_one_answers_is_still_open_and_can_be_waited_for(the
     again = await postroom_beside("ask", "Anyone?", "--options", "yes,no", "--wait", "0", "--key", "k1", "--json")
     assert json.loads(again.out)["ask_id"] == ask_id and json.loads(again.out)["joined"]
 
-    await asking(there).answer(OPERATOR, ask_id, Given(value="no"), channel="console", event_id="e")
+    await asking(there).answer(OPERATOR, ask_id, Said(value="no"), channel="console", event_id="e")
     late = await postroom_beside("wait", ask_id)
     whole = json.loads((await postroom_beside("wait", "--key", "k1", "--json")).out)
     assert (late.code, late.out) == (0, "no\n")
@@ -102,7 +104,7 @@ async def test_a_question_no_one_answers_is_still_open_and_can_be_waited_for(the
 
 
 async def test_each_end_has_its_code(there: Living) -> None:
-    declined = await answered(there, Given(declined=True), "How old are you?")
+    declined = await answered(there, Said(declined=True), "How old are you?")
     assert (declined.code, declined.out) == (12, "") and "would rather not answer" in declined.error
 
     asked = json.loads((await postroom_beside("ask", "Later?", "--wait", "0", "--json")).out)
@@ -160,7 +162,7 @@ async def test_a_person_answers_from_the_shell(there: Living, monkeypatch: pytes
 
 
 async def test_questions_are_listed_by_state_on_a_line_each(there: Living) -> None:
-    await answered(there, Given(value="yes"), "Ship\nit \x1b[31mnow?", "--options", "yes,no")
+    await answered(there, Said(value="yes"), "Ship\nit \x1b[31mnow?", "--options", "yes,no")
     await postroom_beside("ask", "Open one?", "--to", "anna", "--wait", "0")
 
     shown = await postroom_beside("asks")
@@ -174,7 +176,7 @@ async def test_questions_are_listed_by_state_on_a_line_each(there: Living) -> No
 
 
 async def test_why_tells_where_a_question_was_shown_and_what_became_of_it(there: Living, home: Path) -> None:
-    await answered(there, Given(value="yes"), "Ship it?", "--options", "yes,no")
+    await answered(there, Said(value="yes"), "Ship it?", "--options", "yes,no")
     ask_id = await opened(there)
 
     told = await postroom_beside("why", ask_id)
@@ -186,7 +188,7 @@ async def test_why_tells_where_a_question_was_shown_and_what_became_of_it(there:
 
 async def test_what_was_allowed_is_still_said_when_it_is_over(there: Living) -> None:
     command = "rm -rf build\n" + "make dist " * 30
-    await answered(there, Given(value="approve"), "Run it?", "--kind", "approve", "--context", command)
+    await answered(there, Said(value="approve"), "Run it?", "--kind", "approve", "--context", command)
 
     listed, why = await postroom_beside("asks"), await postroom_beside("why", await opened(there))
 
@@ -211,7 +213,7 @@ async def test_what_is_wrong_is_said_in_one_sentence(there: Living, tmp_path: Pa
         ("ask", "Form?", "--form", "{"): "--form: this is not JSON",
         ("ask", "Form?", "--form", f"@{tmp_path / 'none.json'}"): "cannot be read",
         ("ask", "Which?", "--options", "a,b", "--default", "c"): "default",
-        ("wait",): "by its id or with --key",
+        ("wait",): "by its id or with --idempotency-key",
         ("wait", "--key", "never"): "nothing under the key 'never'",
         ("wait", "no-such-id"): "404",
         ("answer", "x"): "Give one of VALUE",
@@ -226,7 +228,7 @@ async def test_what_is_wrong_is_said_in_one_sentence(there: Living, tmp_path: Pa
 async def test_a_form_may_lie_in_a_file(there: Living, tmp_path: Path) -> None:
     (tmp_path / "form.json").write_text(json.dumps(FORM), encoding="utf-8")
 
-    done = await answered(there, Given(fields={"guests": 2}), "Guests?", "--form", f"@{tmp_path / 'form.json'}")
+    done = await answered(there, Said(fields={"guests": 2}), "Guests?", "--form", f"@{tmp_path / 'form.json'}")
 
     assert done.out == '{"guests": 2}\n'
 
@@ -257,7 +259,7 @@ def test_a_port_that_only_the_household_knows_is_said(home: Path, monkeypatch: p
 # ---- patience with a household that is away ----
 
 
-OPEN, ANSWERED = {"status": "open"}, {"status": "answered"}
+OPEN, ANSWERED = SimpleNamespace(status="open"), SimpleNamespace(status="answered")
 
 
 @dataclass
@@ -268,7 +270,8 @@ class Times:
     at: float = 0.0
     waits: list[float] = field(default_factory=list)
 
-    def look(self, _path: str, _timeout_seconds: float, *, wait: float) -> Any:
+    def ask(self, one: WaitForAsk, _timeout_seconds: float) -> Any:
+        wait = one.wait_seconds or 0
         self.waits.append(wait)
         answer = self.answers.pop(0)
         if isinstance(answer, BaseException):

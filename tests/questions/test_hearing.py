@@ -21,10 +21,9 @@ from postroom.message.inbound import Assurance, Flag, InboundMessage, Press
 from postroom.message.markup import Button
 from postroom.message.outgoing import Outgoing
 from postroom.questions.hearing import NOT_VALID, Hearing
-from postroom.questions.model import QuestionStatus, VerdictKind
+from postroom.questions.model import QuestionStatus, Said, VerdictKind
 from postroom.questions.presenter import Presenter
 from postroom.questions.rules.cards import CardMaker
-from postroom.questions.rules.reading import Given
 from postroom.questions.timekeeper import GAP_SECONDS, Listening
 
 
@@ -441,7 +440,7 @@ async def test_a_clock_that_was_set_back_refuses_no_press_no_link_and_no_answer_
     chat.office.clock.jump(-3600)
 
     assert await chat.press("yes") == "✅ yes"
-    said = Given(value="no")
+    said = Said(value="no")
     told = await chat.office.asking.answer(ANNA, second, said, channel="console", event_id="1")
     assert told.verdict.kind is VerdictKind.ACCEPTED
     assert await chat.status(first) is await chat.status(second) is QuestionStatus.ANSWERED

@@ -18,8 +18,8 @@ from tests.household.living import LIFTED, QUICK
 
 from postroom.kernel.values.principal import OPERATOR, Principal
 from postroom.message.inbound import Assurance
-from postroom.questions.model import QuestionStatus
-from postroom.questions.rules.reading import Given
+from postroom.questions.model import QuestionStatus, Said
+from postroom.questions.rules.request import WordsGiven
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
@@ -256,7 +256,7 @@ async def test_the_same_press_twice_is_one_answer(site: Site) -> None:
 async def test_a_press_under_an_old_wording_does_not_count(site: Site) -> None:
     asked = await ask(site.home, "Ship build 7?", kind="approve")
     still = await site.signed_in(path=f"/questions/{asked.id}", java_script_enabled=False)
-    await asking(site.home).revise(HEALTH, asked.id, {"question": "Ship build 8?"})
+    await asking(site.home).revise(HEALTH, asked.id, WordsGiven(question="Ship build 8?"))
 
     await still.get_by_role("button", name="Approve").click()
 
@@ -312,7 +312,7 @@ async def test_every_figure_is_the_one_the_doors_tell(site: Site) -> None:
 
 async def test_what_ended_is_found_by_how_it_ended(site: Site) -> None:
     asked = await ask(site.home, "Ended long ago?", options=["yes", "no"])
-    await asking(site.home).answer(OPERATOR, asked.id, Given(value="yes"), channel="console", event_id="e1")
+    await asking(site.home).answer(OPERATOR, asked.id, Said(value="yes"), channel="console", event_id="e1")
     page = await site.signed_in(path="/questions")
 
     await page.get_by_role("link", name="Answered", exact=True).click()
@@ -405,8 +405,8 @@ async def test_every_question_looks_right(site: Site) -> None:
     form = await ask(site.home, "The guests?", kind="form", form=FORM)
     secret = await ask(site.home, "The password of the router?", kind="text", secret=True)
     ended = await ask(site.home, "Is it done?", options=["yes", "no"], to=["owner", "anna"])
-    await asking(site.home).answer(OPERATOR, ended.id, Given(value="yes"), channel="console", event_id="looks")
-    await asking(site.home).answer(ANNA, ended.id, Given(value="no"), channel="console", event_id="looks")
+    await asking(site.home).answer(OPERATOR, ended.id, Said(value="yes"), channel="console", event_id="looks")
+    await asking(site.home).answer(ANNA, ended.id, Said(value="no"), channel="console", event_id="looks")
     each = {"choice": choice, "approve": approve, "several": several, "text": text, "form": form, "secret": secret}
 
     await looks_right(

@@ -8,9 +8,8 @@ import pytest
 from tests.questions.sample_questions import new_question
 
 from postroom.console.visit import Form
-from postroom.questions.model import Wording
+from postroom.questions.model import Said, Wording
 from postroom.questions.page import event_of, given_fields, given_of, question_fields, revision_of
-from postroom.questions.rules.reading import Given
 
 # -- Forms of questions: what a page offers, and what it sends back as values of the right kind --
 
@@ -100,17 +99,17 @@ def test_what_was_left_empty_is_not_given() -> None:
 CHOICE = new_question().wording
 SEVERAL = new_question(multiple=True).wording
 GIVEN = {
-    "press": (CHOICE, {"value": "ship"}, Given(value="ship")),
-    "rather not": (CHOICE, {"value": "ship", "declined": "yes"}, Given(declined=True)),
-    "own words": (CHOICE, {"text": "a\r\nb"}, Given(text="a\nb")),
-    "ticks": (SEVERAL, {"selected": "wait"}, Given(selected=("wait",))),
-    "no ticks": (SEVERAL, {}, Given(selected=())),
-    "nothing": (CHOICE, {}, Given(value="")),
+    "press": (CHOICE, {"value": "ship"}, Said(value="ship")),
+    "rather not": (CHOICE, {"value": "ship", "declined": "yes"}, Said(declined=True)),
+    "own words": (CHOICE, {"text": "a\r\nb"}, Said(text="a\nb")),
+    "ticks": (SEVERAL, {"selected": "wait"}, Said(selected=("wait",))),
+    "no ticks": (SEVERAL, {}, Said(selected=())),
+    "nothing": (CHOICE, {}, Said(value="")),
 }
 
 
 @pytest.mark.parametrize(("wording", "fields", "given"), GIVEN.values(), ids=GIVEN)
-def test_a_form_is_one_answer(wording: object, fields: dict[str, str], given: Given) -> None:
+def test_a_form_is_one_answer(wording: object, fields: dict[str, str], given: Said) -> None:
     assert given_of(wording, Form(tuple(fields.items())), "UTC") == given  # type: ignore[arg-type]
 
 

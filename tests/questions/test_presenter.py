@@ -10,10 +10,10 @@ from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import ErrorClass, OverloadRejected, error_of
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Status
-from postroom.questions.model import Presentation, PresentationStatus
+from postroom.questions.model import Presentation, PresentationStatus, Said
 from postroom.questions.presenter import LEASE_SECONDS, NO_EDITS, PARKED_SECONDS, Presenter
 from postroom.questions.rules.cards import CardMaker
-from postroom.questions.rules.reading import Given
+from postroom.questions.rules.request import WordsGiven
 
 
 def presenter(office: Office, post: CardPost) -> Presenter:
@@ -46,7 +46,7 @@ async def test_a_card_is_shown_with_all_its_parts_and_closed_by_one_edit(office:
     assert (shown.status, shown.revision, shown.provider_ids) == (PresentationStatus.SHOWN, 1, ("d1-1", "d1-2"))
     await look(one)
     assert len(post.sent) == 1
-    await office.asking.answer(ANNA, ask_id, Given(value="yes"), channel="console", event_id="1")
+    await office.asking.answer(ANNA, ask_id, Said(value="yes"), channel="console", event_id="1")
     await look(one)
     assert (await only(office, ask_id)).status is PresentationStatus.CLOSED
     card, edit = post.sent
@@ -64,7 +64,7 @@ async def test_after_a_crash_between_sending_and_noting_it_the_card_is_found_by_
     card = first.cards.asking(claim.question, claim.presentation)
     await post.submit(card.outgoing, request_id="r", wait_seconds=0)  # and dies
     office.clock.jump(LEASE_SECONDS)
-    await office.asking.revise(HEALTH, ask_id, {"question": "Ship it now?"})
+    await office.asking.revise(HEALTH, ask_id, WordsGiven(question="Ship it now?"))
     await look(presenter(office, post))
     assert (await only(office, ask_id)).revision == 1
     await look(presenter(office, post))
@@ -156,7 +156,7 @@ async def test_where_the_card_cannot_be_edited_a_short_reply_says_how_it_ended(s
     ask_id = (await small.ask(to="anna")).question.id
     await look(one)
     post.refuses_edits = True
-    await small.asking.answer(ANNA, ask_id, Given(declined=True), channel="console", event_id="1")
+    await small.asking.answer(ANNA, ask_id, Said(declined=True), channel="console", event_id="1")
     await look(one)
     left = await only(small, ask_id)
     assert (left.status, left.reason) == (PresentationStatus.LEFT, "message can't be edited")
@@ -182,7 +182,7 @@ async def test_a_revision_goes_out_anew_where_nothing_can_be_edited(small: Offic
     one = presenter(small, post)
     ask_id = (await small.ask(channels=["email"])).question.id
     await look(one)
-    await small.asking.revise(HEALTH, ask_id, {"question": "Ship it now?"})
+    await small.asking.revise(HEALTH, ask_id, WordsGiven(question="Ship it now?"))
     await look(one)
     await look(one)
     assert [one.revises for one in post.sent] == [None, None]

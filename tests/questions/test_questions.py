@@ -16,10 +16,12 @@ from tests.questions.sample_questions import ANNA as SAMPLE_QUESTIONS_ANNA
 from tests.questions.sample_questions import BEN as SAMPLE_QUESTIONS_BEN
 from tests.questions.sample_questions import HOUR_US, new_attempt, new_question
 
+from postroom.kernel.acts.reading import made
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import Code, Refused, ValidationError
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.questions.acts import AskPeople
 from postroom.questions.model import (
     BY_DEFAULT,
     Added,
@@ -34,8 +36,7 @@ from postroom.questions.model import QuestionEventType as Type
 from postroom.questions.questions import KeyReused, Questions
 from postroom.questions.rules import plan as moves
 from postroom.questions.rules.plan import NOT_CAUGHT_UP
-from postroom.questions.rules.reading import Given
-from postroom.questions.rules.request import check
+from postroom.questions.rules.request import WordsGiven
 from postroom.questions.store.questions import StoredQuestions
 
 
@@ -63,8 +64,8 @@ async def test_a_person_who_cannot_be_reached_is_said_so_at_once_with_the_reason
 @pytest.mark.parametrize(
     ("arguments", "field", "words"),
     [
-        ({"to": "Annna"}, "to", "did you mean “Anna”?"),
-        ({"to": "Alex"}, "to", "several people"),
+        ({"to": "Annna"}, "recipient", "did you mean “Anna”?"),
+        ({"to": "Alex"}, "recipient", "several people"),
         ({"escalate_to": "Zoe", "escalate_after_seconds": 60}, "escalate_to", "no person"),
         ({"channels": ["pigeon"]}, "channels", "no channel “pigeon”"),
         ({"resume": {"prompt": "Go on", "butler": "general"}}, "resume.butler", "only be the butler that asks"),
@@ -91,7 +92,7 @@ async def test_a_waiter_is_woken_by_the_commit_and_collects_the_answer(office: O
     asked = asyncio.create_task(office.ask(to="anna", wait_seconds=60))
     await office.clock.parked()
     (question,) = await office.store.listing()
-    heard = await office.asking.answer(ANNA, question.id, Given(value="yes"), channel="console", event_id="1")
+    heard = await office.asking.answer(ANNA, question.id, Said(value="yes"), channel="console", event_id="1")
     assert heard.verdict.kind is VerdictKind.ACCEPTED
     view = await asyncio.wait_for(asked, PATIENCE_SECONDS)
     assert view.question.status is QuestionStatus.ANSWERED
@@ -105,7 +106,7 @@ async def test_an_end_that_another_process_commits_is_seen_within_a_second(offic
     asked = asyncio.create_task(office.ask(to="anna", wait_seconds=60))
     await office.clock.parked()
     (question,) = await office.store.listing()
-    await elsewhere.asking.answer(ANNA, question.id, Given(value="no"), channel="console", event_id="1")
+    await elsewhere.asking.answer(ANNA, question.id, Said(value="no"), channel="console", event_id="1")
     assert not asked.done()
     await office.clock.advance(1)
     assert (await asyncio.wait_for(asked, PATIENCE_SECONDS)).question.answer is not None
@@ -117,7 +118,7 @@ async def test_waiting_tells_of_progress_every_ten_seconds_and_ends_with_an_open
     async def progress(waited: float) -> None:
         told.append(waited)
 
-    request = check({"question": "Well?"})
+    request = made(AskPeople, question="Well?").request()
     asked = asyncio.create_task(small.asking.ask(HEALTH, request, wait_seconds=25, progress=progress))
     for _ in range(25):
         await small.clock.parked()
@@ -150,7 +151,7 @@ async def test_the_same_key_joins_and_another_question_under_it_is_refused_with_
 
 async def test_the_stored_answer_is_handed_to_whoever_asks_again_under_the_key(small: Office) -> None:
     view = await small.ask(to="anna", idempotency_key="k")
-    await small.asking.answer(ANNA, view.question.id, Given(value="yes"), channel="console", event_id="1")
+    await small.asking.answer(ANNA, view.question.id, Said(value="yes"), channel="console", event_id="1")
     assert (await small.asking.wait(HEALTH, key="k", wait_seconds=0)).question.status is QuestionStatus.ANSWERED
     assert (await small.ask(to="anna", idempotency_key="k", wait_seconds=60)).question.answer is not None
 
@@ -161,11 +162,11 @@ async def test_questions_of_others_are_not_found(small: Office) -> None:
     attempts = [
         small.asking.wait(OTHER, ask_id=ask_id, wait_seconds=0),
         small.asking.cancel(OTHER, ask_id, None),
-        small.asking.revise(OTHER, ask_id, {"question": "?"}),
+        small.asking.revise(OTHER, ask_id, WordsGiven(question="?")),
         small.asking.read(BEN, ask_id),
-        small.asking.answer(BEN, ask_id, Given(value="yes"), channel="console", event_id="1"),
-        small.asking.answer(OTHER, ask_id, Given(value="yes"), channel="console", event_id="2"),
-        small.asking.answer(ANNA, "no-such", Given(value="yes"), channel="console", event_id="3"),
+        small.asking.answer(BEN, ask_id, Said(value="yes"), channel="console", event_id="1"),
+        small.asking.answer(OTHER, ask_id, Said(value="yes"), channel="console", event_id="2"),
+        small.asking.answer(ANNA, "no-such", Said(value="yes"), channel="console", event_id="3"),
     ]
     for attempt in attempts:
         with pytest.raises(Refused) as refused:
@@ -184,7 +185,7 @@ async def test_a_person_does_not_see_what_the_asker_keeps_for_itself(small: Offi
 async def test_answers_are_those_of_one_asker_after_a_cursor(office: Office) -> None:
     first, second = await office.ask(to="anna", question="One?"), await office.ask(to="anna", question="Two?")
     await office.ask(OTHER, to="anna", question="Not yours?")
-    await office.asking.answer(ANNA, second.question.id, Given(value="no"), channel="console", event_id="1")
+    await office.asking.answer(ANNA, second.question.id, Said(value="no"), channel="console", event_id="1")
     page = await office.asking.answers(HEALTH, since=None, limit=10)
     assert [view.question.id for view in page.views] == [second.question.id]
     await office.asking.cancel(HEALTH, first.question.id, "not needed")
@@ -202,7 +203,7 @@ async def test_a_page_that_cannot_be_is_refused(small: Office, since: str | None
 
 async def test_a_secret_is_handed_to_its_asker_once(small: Office) -> None:
     view = await small.ask(to="anna", kind="text", options=None, question="Password?", secret=True)
-    heard = await small.asking.answer(ANNA, view.question.id, Given(text="hunter2"), channel="desk", event_id="1")
+    heard = await small.asking.answer(ANNA, view.question.id, Said(text="hunter2"), channel="desk", event_id="1")
     assert heard.verdict.kind is VerdictKind.ACCEPTED
     assert heard.view.question.answer is None
     assert (await small.asking.answers(HEALTH, since=None, limit=1)).views[0].question.answer is None
@@ -214,15 +215,15 @@ async def test_a_secret_is_handed_to_its_asker_once(small: Office) -> None:
 
 async def test_a_revision_replaces_the_words_and_an_ended_question_takes_none(small: Office) -> None:
     view = await small.ask(to="anna")
-    revised = await small.asking.revise(HEALTH, view.question.id, {"question": "Ship it today?"})
+    revised = await small.asking.revise(HEALTH, view.question.id, WordsGiven(question="Ship it today?"))
     assert (revised.question.wording.question, revised.question.revision) == ("Ship it today?", 2)
     old = await small.asking.answer(
-        ANNA, view.question.id, Given(value="yes"), channel="console", event_id="1", revision=1
+        ANNA, view.question.id, Said(value="yes"), channel="console", event_id="1", revision=1
     )
     assert old.verdict.code == "old_revision"
     await small.asking.cancel(HEALTH, view.question.id, None)
     with pytest.raises(Refused) as refused:
-        await small.asking.revise(HEALTH, view.question.id, {"question": "?"})
+        await small.asking.revise(HEALTH, view.question.id, WordsGiven(question="?"))
     assert refused.value.code is Code.ILLEGAL_TRANSITION
 
 
@@ -232,7 +233,7 @@ async def test_a_person_is_not_asked_by_themselves_and_the_owner_may_answer_what
     with pytest.raises(ValidationError):
         await small.ask(Principal(Role.PERSON, "anna"), to="anna")
     view = await small.ask(OPERATOR)
-    heard = await small.asking.answer(OPERATOR, view.question.id, Given(value="no"), channel="cli", event_id="1")
+    heard = await small.asking.answer(OPERATOR, view.question.id, Said(value="no"), channel="cli", event_id="1")
     assert heard.verdict.kind is VerdictKind.ACCEPTED
     assert heard.view.question.answered_by is not None
     assert (heard.view.question.answered_by.person_id, heard.view.question.answered_by.name) == ("owner", "Olga")
@@ -263,8 +264,8 @@ async def test_a_closing_house_lets_those_who_wait_go(small: Office) -> None:
 
 async def test_the_story_of_a_question_is_for_those_who_may_see_it_and_attempts_for_the_owner(small: Office) -> None:
     ask_id = (await small.ask(to="anna")).question.id
-    await small.asking.answer(ANNA, ask_id, Given(value="maybe"), channel="console", event_id="1")
-    await small.asking.answer(ANNA, ask_id, Given(value="yes"), channel="console", event_id="2")
+    await small.asking.answer(ANNA, ask_id, Said(value="maybe"), channel="console", event_id="1")
+    await small.asking.answer(ANNA, ask_id, Said(value="yes"), channel="console", event_id="2")
     hers, owners = await small.asking.story(ANNA, ask_id), await small.asking.story(OPERATOR, ask_id)
     assert [str(event.type) for event in hers.events] == ["ask.opened", "ask.answered"]
     assert (len(hers.attempts), len(owners.attempts)) == (0, 2)
@@ -276,7 +277,7 @@ async def test_the_same_event_id_under_another_question_is_another_answer(office
     first, second = await office.ask(), await office.ask(question="And this?")
     for view in (first, second):
         heard = await office.asking.answer(
-            OPERATOR, view.question.id, Given(value="yes"), channel="console", event_id="1"
+            OPERATOR, view.question.id, Said(value="yes"), channel="console", event_id="1"
         )
 
         assert str(heard.verdict.kind) == "accepted"

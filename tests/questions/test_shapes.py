@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.clock import START_US
@@ -20,7 +21,7 @@ from postroom.questions.model import (
     ended,
 )
 from postroom.questions.rules import plan as moves
-from postroom.questions.shapes import answer_shape, document, next_sentence, shown
+from postroom.questions.shapes import document, next_sentence, shown_body
 from postroom.questions.telling import QuestionView
 
 CARD = Presentation(
@@ -41,11 +42,15 @@ def answered(question: Question, *, declined: bool = False, answer: QuestionAnsw
     return decided(question, new_attempt(question), verdict).question
 
 
+def told_of(question: Question, *shown: Presentation, joined: bool = False) -> dict[str, Any]:
+    return document(QuestionView(question=question, presentations=shown, joined=joined))
+
+
 @pytest.mark.requirement("ask:one-shape")
 def test_a_question_that_waits() -> None:
     question = new_question(idempotency_key="k1", state={"step": 2})
 
-    assert answer_shape(question, [CARD, FAILED], joined=True) == {
+    assert told_of(question, CARD, FAILED, joined=True) == {
         "status": "open",
         "ask_id": question.id,
         "idempotency_key": "k1",
@@ -66,7 +71,7 @@ def test_a_question_that_waits() -> None:
 
 @pytest.mark.requirement("ask:one-shape")
 def test_a_question_that_was_answered() -> None:
-    told = answer_shape(answered(new_question(), answer=QuestionAnswer(value="ship")), [])
+    told = told_of(answered(new_question(), answer=QuestionAnswer(value="ship")))
 
     assert (told["status"], told["joined"]) == ("answered", False)
     assert told["answer"] == {"value": "ship", "text": None, "selected": [], "fields": {}}
@@ -82,7 +87,7 @@ def test_a_question_that_was_answered() -> None:
 
 @pytest.mark.requirement("ask:default")
 def test_a_default_is_told_as_what_it_is() -> None:
-    told = answer_shape(moves.expired(new_question(default="wait"), caught_up=True, now_us=START_US).question, [])
+    told = told_of(moves.expired(new_question(default="wait"), caught_up=True, now_us=START_US).question)
 
     assert (told["status"], told["answer"]["value"]) == ("expired", "wait")
     assert told["answered_by"]["person_id"] == "system:default"
@@ -109,7 +114,7 @@ def test_a_question_that_reached_no_person_says_why() -> None:
 
 def test_a_card_that_something_holds_up_is_told_as_not_shown() -> None:
     held = replace(CARD, status=PresentationStatus.PLANNED, failure="not delivered yet")
-    told = answer_shape(new_question(), [replace(held, failure=None), held])
+    told = told_of(new_question(), replace(held, failure=None), held)
     assert [one["status"] for one in told["presentations"]] == ["planned", "not_shown"]
 
 
@@ -117,9 +122,8 @@ def test_a_card_that_something_holds_up_is_told_as_not_shown() -> None:
 def test_a_document_is_the_one_shape_and_people_see_what_was_asked_beside_it() -> None:
     question = new_question(context="All tests pass.", state={"build": 7})
     view = QuestionView(question=question, joined=True)
-    told = shown(view)
+    told = shown_body(view).model_dump(mode="json")
 
-    assert document(view) == answer_shape(question, (), joined=True)
     assert {name: value for name, value in told.items() if name != "asked"} == document(view)
     assert (told["asked"]["question"], told["asked"]["context"]) == ("Ship it?", "All tests pass.")
     assert [one["label"] for one in told["asked"]["options"]] == ["ship", "wait"]

@@ -30,7 +30,6 @@ from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal
 from postroom.questions.model import Question, Resume, Said
 from postroom.questions.rules.judge import judge
-from postroom.questions.rules.reading import Given
 from postroom.questions.store.questions import StoredQuestions
 from postroom.questions.telling import LOOK_SECONDS, Follower, Resuming
 
@@ -106,7 +105,7 @@ async def test_when_the_one_that_looks_leaves_another_one_does(small: Office) ->
     await small.clock.parked(1)
 
     elsewhere = office_on(small.database, small.clock)
-    await elsewhere.asking.answer(ANNA, second.question.id, Given(value="no"), channel="console", event_id="1")
+    await elsewhere.asking.answer(ANNA, second.question.id, Said(value="no"), channel="console", event_id="1")
     await small.clock.advance(LOOK_SECONDS)
 
     view = await asyncio.wait_for(waiting, PATIENCE_SECONDS)
@@ -142,7 +141,7 @@ def resuming(office: Office, sessions: Sessions, butler: str = "health") -> Foll
 
 async def answered(office: Office, **arguments: Any) -> str:
     ask_id = (await office.ask(to="anna", **arguments)).question.id
-    await office.asking.answer(ANNA, ask_id, Given(value="yes"), channel="console", event_id=ask_id)
+    await office.asking.answer(ANNA, ask_id, Said(value="yes"), channel="console", event_id=ask_id)
     return ask_id
 
 
@@ -183,7 +182,7 @@ async def test_a_full_queue_is_waited_for_and_loses_nothing(small: Office) -> No
 async def test_a_secret_is_not_in_what_a_session_reads(small: Office) -> None:
     sessions = Sessions()
     view = await small.ask(to="anna", kind="text", options=None, secret=True, resume={"prompt": "Go on."})
-    await small.asking.answer(ANNA, view.question.id, Given(text="hunter2"), channel="desk", event_id="1")
+    await small.asking.answer(ANNA, view.question.id, Said(text="hunter2"), channel="desk", event_id="1")
     await resuming(small, sessions).look()
     assert "hunter2" not in str(sessions.started)
     assert len(sessions.started) == 1

@@ -27,12 +27,11 @@ from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.kernel.values.principal import OPERATOR, Agency, Principal, Role
 from postroom.kernel.webhooks import StoredWebhooks, Subscription, WebhookEvent, webhook_deliveries
 from postroom.message.outgoing import ASKER
-from postroom.questions.model import QuestionStatus
+from postroom.questions.model import QuestionStatus, Said
 from postroom.questions.presenter import Presenter
 from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import CardMaker
-from postroom.questions.rules.reading import Given
-from postroom.questions.shapes import answer_shape
+from postroom.questions.shapes import document
 from postroom.questions.store.questions import StoredQuestions
 from postroom.questions.store.tables import questions
 from postroom.questions.telling import Follower, QuestionNews, principal_of
@@ -45,7 +44,7 @@ def follower(office: Office) -> Follower:
         plans=office.presentations,
         subscribers=StoredWebhooks(office.database),
         agents=Agency(lambda _: ()).agents,
-        document=lambda view: answer_shape(view.question, view.presentations),
+        document=document,
         signal=Signal(),
     )
     marks = Marks(office.database)
@@ -80,7 +79,7 @@ async def test_each_subscriber_is_told_once_of_what_they_wanted(office: Office) 
     await subscribe(office, "agent://user/anna", WebhookEvent.ASK_ANSWERED)
     await subscribe(office, "agent://butler/general", *WebhookEvent)
     ask_id = (await office.ask(to="anna", state={"step": 1})).question.id
-    await office.asking.answer(ANNA, ask_id, Given(value="yes"), channel="console", event_id="1")
+    await office.asking.answer(ANNA, ask_id, Said(value="yes"), channel="console", event_id="1")
     one = follower(office)
     await one.look()
     await one.marks.save_offset("question_news", 0)  # as if it had died before it could save its place
@@ -99,7 +98,7 @@ async def test_each_subscriber_is_told_once_of_what_they_wanted(office: Office) 
 async def test_a_secret_is_in_no_news(office: Office) -> None:
     await subscribe(office, "agent://butler/health", *WebhookEvent)
     view = await office.ask(to="anna", kind="text", options=None, secret=True)
-    await office.asking.answer(ANNA, view.question.id, Given(text="hunter2"), channel="desk", event_id="1")
+    await office.asking.answer(ANNA, view.question.id, Said(text="hunter2"), channel="desk", event_id="1")
     await follower(office).look()
     news = await told(office)
     assert len(news) == 2 and "hunter2" not in str(news)

@@ -10,7 +10,7 @@ import httpx2
 from tests.questions.askers import MODERN, Askers
 
 from postroom.kernel.values.principal import Principal
-from postroom.questions.mcp.tasks import TASKS
+from postroom.questions.doors.tasks import TASKS
 
 KNOWS_TASKS: dict[str, Any] = {"extensions": {TASKS: {}}}
 SHOWS_FORMS: dict[str, Any] = {"elicitation": {"form": {}}}

@@ -37,7 +37,7 @@ class PostroomHouse(House):
         return str(asked["ask_id"])
 
     async def wait(self, ask_id: str) -> str | None:
-        _, found = await called(self.agent, "GET", f"/v1/asks/{ask_id}?wait={LOOK_SECONDS}")
+        _, found = await called(self.agent, "GET", f"/v1/asks/{ask_id}?wait_seconds={LOOK_SECONDS}")
         return None if found["status"] == "open" else str(found["answer"]["value"])
 
     async def answer(self, ask_id: str, value: str) -> bool:

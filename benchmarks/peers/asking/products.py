@@ -23,9 +23,9 @@ class Asker:
 
 _OURS = (
     "`postroom up` with messenger, switchboard, a butler and the API; asked with `POST /v1/asks`, waited for with "
-    "`GET /v1/asks/ID?wait=25`, answered with a person's own token by `POST /v1/asks/ID/answer`; the agent that lives "
-    "through the kills is `HouseholdAsks`; limits are lifted; leases, timeouts, pauses as in `make chaos`, so "
-    "that a mail which a dead process had begun is taken up after 2 seconds in place of 30"
+    "`GET /v1/asks/ID?wait_seconds=25`, answered with a person's own token by `POST /v1/asks/ID/answer`; "
+    "the agent that lives through the kills is `HouseholdAsks`; limits are lifted; leases, timeouts, pauses as in "
+    "`make chaos`, so that a mail which a dead process had begun is taken up after 2 seconds in place of 30"
 )
 _THEIRS = (
     "`awaithumans serve` with its own defaults; asked with `POST /api/tasks`, waited for, as its own client does, with "

@@ -354,7 +354,7 @@ class _Builder:
             self._settings, store, self._peers, self._clock, self._roster, self._approvals, self._attention
         )
         self._assistant_doors.append(door.tools)
-        self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store), self._notices.router()]
+        self._routers += [*door.routers(), *ask_routers(self._asking, self._settings), self._notices.router()]
         self._routers.append(pressing(self._settings, self._asking, door.outbound, self._listeners.pages_url))
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
         self._assistant_doors.append(lambda server: self._notices.assistants(server))

@@ -67,8 +67,8 @@ from postroom.overview.acts import ListAudit, Lookups, ShowHousehold, TraceDeliv
 from postroom.overview.audit import AuditedCalls
 from postroom.people.signing_in.rules import ROOT as CONSOLE
 from postroom.questions.asked_people import AskedPeople
+from postroom.questions.doors.tools import LONG_TOOLS
 from postroom.questions.links.links import PATH as ASK_LINK
-from postroom.questions.mcp.tools import LONG_TOOLS
 from postroom.settings import Settings
 from postroom.settings.listeners import bounds_of
 from postroom.settings.peer import HttpPeer

@@ -24,6 +24,7 @@ from postroom.household.channels import known_channels, usable_channels
 from postroom.household.store import Approvers, Store, approval_policy, approval_ride
 from postroom.intents.courier import answer_by
 from postroom.intents.store import IntentRide
+from postroom.kernel.acts.routes import act_router
 from postroom.kernel.database.marks import Marks
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import TokenFile
@@ -36,12 +37,13 @@ from postroom.kernel.values.ids import IdMint
 from postroom.message.channel import AnswersPresses, Channel, Listen, Outbound
 from postroom.message.inbound import InboundEvent, InboundMessage, Press
 from postroom.people.people import HouseholdPeople, HouseholdTrust
-from postroom.questions.acts import AskRouteParts, ask_router
+from postroom.questions.acts import ACTS
 from postroom.questions.asked_people import AskedPeople, Strangers
+from postroom.questions.doors.stream import stream_router
+from postroom.questions.doors.tasks import ClientForms
+from postroom.questions.doors.tools import ASK_TOOLS, QuestionDesk, add_ask_tools, add_ready_prompts
 from postroom.questions.hearing import Hearing
 from postroom.questions.links.links import LinkPages, Links, link_router
-from postroom.questions.mcp.tasks import ClientForms
-from postroom.questions.mcp.tools import ASK_TOOLS, AskToolParts, add_ask_tools, add_ready_prompts
 from postroom.questions.model import Question, QuestionEvent, SubjectKind, is_approval
 from postroom.questions.presenter import CardPost, Planning, Presenter
 from postroom.questions.questions import Asking, QuestionFeed, Questions
@@ -59,39 +61,26 @@ from postroom.settings import Settings
 
 def butler_asks(server: GuardedServer, one: Butler, parts: AskingParts) -> None:
     """The butler itself asks, and its sessions do under their own tokens."""
-    add_ask_tools(server, _tool_parts(parts, one.verifier))
+    add_ask_tools(server, parts.desk, parts.state_key)
     add_ready_prompts(server)
     server.policy.allow(dict.fromkeys(ASK_TOOLS, tools_butler(one.name)))
 
 
 def assistants_ask(server: GuardedServer, parts: AskingParts, verifier: Verifier) -> dict[str, Rule]:
     """Everyone with a token asks, in the token's name."""
-    add_ask_tools(server, _tool_parts(parts, verifier))
+    add_ask_tools(server, parts.desk, parts.state_key)
     add_permission_tool(server, PermissionParts(asking=parts.asking, verifier=verifier))
     add_ready_prompts(server)
     server.point_elsewhere(ASSISTANTS_ELSEWHERE)
     return dict.fromkeys(ASK_TOOLS, anyone) | {PERMISSION_TOOL: lambda one: not one.is_person}
 
 
-def _tool_parts(parts: AskingParts, verifier: Verifier) -> AskToolParts:
-    forms = ClientForms(asking=parts.asking, people=parts.in_client, zone_of=parts.zone_of)
-    return AskToolParts(forms=forms, verifier=verifier, state_key=parts.state_key)
-
-
-def ask_routers(parts: AskingParts, settings: Settings, store: Store) -> list[APIRouter]:
-    approvers = Approvers(settings.approvals.approvers, store.household)
-    asks = AskRouteParts(
-        asking=parts.asking,
-        feed=QuestionFeed(asking=parts.asking, lines=parts.store),
-        signal=parts.bells.every,
-        clock=parts.clock,
-        mint=parts.mint.mint,
-        may_answer=answers_for_themselves(approvers),
-    )
+def ask_routers(parts: AskingParts, settings: Settings) -> list[APIRouter]:
+    feed = QuestionFeed(asking=parts.asking, lines=parts.store)
     links = LinkPages(
         links=parts.links, key=household_key(settings.home, "link pages"), clock=parts.clock, zone_of=parts.zone_of
     )
-    return [ask_router(asks), link_router(links)]
+    return [stream_router(feed, parts.bells.every, parts.clock), act_router(ACTS, parts.desk), link_router(links)]
 
 
 # Put questions together: what the doors call, what runs beside the delivery plane, and who hears the answers.
@@ -113,11 +102,21 @@ class AskingParts:
     token_key: bytes
     state_key: bytes
     in_client: Rule
+    may_answer: Rule
     policy: AnswerPolicy
     clock: Clock
     mint: IdMint
     zone_of: Callable[[str], str]
     times: QuestionTimes | None = None
+
+    @property
+    def desk(self) -> QuestionDesk:
+        """`in_client` is whose forms count in a client that calls with their own token: none, or who may answer."""
+        forms = ClientForms(asking=self.asking, people=self.in_client, zone_of=self.zone_of)
+        return QuestionDesk(asking=self.asking, forms=forms, may_answer=self.may_answer, new_id=self.new_id)
+
+    def new_id(self) -> str:
+        return self.mint.mint(self.clock.now_us())
 
     def cards(self, base_url: str) -> CardMaker:
         return CardMaker(
@@ -171,6 +170,7 @@ def build_asking(settings: Settings, store: Store, clock: Clock, book: NoticeBoo
         agents=agency_of(settings, TokenFile(settings.tokens_file)).agents,
     )
     links = _links(asking, kept, store.presentations, people)
+    may_answer = answers_for_themselves(Approvers(settings.approvals.approvers, store.household))
     return AskingParts(
         asking=asking,
         links=links,
@@ -183,7 +183,8 @@ def build_asking(settings: Settings, store: Store, clock: Clock, book: NoticeBoo
         marks=store.marks,
         token_key=household_key(settings.home, "buttons"),
         state_key=household_key(settings.home, "request state"),
-        in_client=_in_client(settings, store),
+        in_client=may_answer if settings.ask.in_client else no_one,
+        may_answer=may_answer,
         policy=policy,
         clock=clock,
         mint=store.ids,
@@ -207,13 +208,6 @@ def _links(asking: Asking, store: StoredQuestions, cards: StoredPresentations, p
 def _strangers(settings: Settings, store: Store, people: AskedPeople) -> Strangers | None:
     """None while approvals are off."""
     return Strangers(people=people, is_edited=store.approvals.is_edited) if settings.approvals_on else None
-
-
-def _in_client(settings: Settings, store: Store) -> Rule:
-    """Whose forms count, in a client that calls with their own token: those who may answer over HTTP with it."""
-    if not settings.ask.in_client:
-        return no_one
-    return answers_for_themselves(Approvers(settings.approvals.approvers, store.household))
 
 
 def abilities(settings: Settings) -> Channels:

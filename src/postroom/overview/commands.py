@@ -16,7 +16,7 @@ from postroom.kernel.acts.commands import Perform, Telling, as_json
 from postroom.kernel.acts.reading import made
 from postroom.kernel.audit import AuditKind
 from postroom.kernel.running.terminal import Database, Home, Json, ShowDone, bar, complain, say, say_json
-from postroom.kernel.values.errors import InternalError, SettingsError, UserError
+from postroom.kernel.values.errors import Code, InternalError, SettingsError, UserError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.ids import parse_text, to_datetime
 from postroom.kernel.values.zones import known_zone, zone_word
@@ -25,10 +25,12 @@ from postroom.overview.acts import MOST_ENTRIES, AuditBody, ListAudit, TraceDeli
 from postroom.overview.story import DeliveryReason
 from postroom.overview.why import asked_first, said_later
 from postroom.people.commands import dated, everybody, performing_people, plain
+from postroom.questions.acts import CancelAsk, ReviseAsk, WaitForAsk
 from postroom.questions.commands import question_household, sentence
+from postroom.questions.shapes import AskBody
 from postroom.settings import Settings
 from postroom.settings.load import from_process
-from postroom.settings.reach import NotReached, elsewhere, path_of, performing
+from postroom.settings.reach import ElsewhereError, NotReached, elsewhere, path_of, performing
 
 _LEDGER: Final = "postroom.household.delivery:opened_ledger"
 
@@ -143,8 +145,8 @@ def _correct(
     given = {name: value for name, value in {**asked, "wait_seconds": wait_seconds}.items() if value is not None}
     answer = _answer(act, identifier, given, key, home)
     if _is_unknown(answer) and (question := _asked(act, identifier, asked, home)) is not None:
-        say_json(question) if json else say(_done(act, question))
-        raise typer.Exit(0 if act == "revise" or question["status"] == "cancelled" else 1)
+        say_json(question.model_dump(mode="json")) if json else say(_done(act, question))
+        raise typer.Exit(0 if act == "revise" or question.status == "cancelled" else 1)
     failed = answer["status"] in ("error", "too_late")
     if json:
         say_json(answer)
@@ -188,27 +190,29 @@ def _fields(answer: dict[str, Any]) -> list[dict[str, Any]]:
     return (error.get("fields") if isinstance(error, dict) else answer.get("fields")) or []
 
 
-def _asked(act: str, identifier: str, asked: dict[str, Any], home: str | None) -> dict[str, Any] | None:
+def _asked(act: str, identifier: str, asked: dict[str, Any], home: str | None) -> AskBody | None:
     """The question of that id afterwards; None when there is none."""
-    path, there = path_of("asks", identifier), question_household(home)
+    there = question_household(home)
     try:
-        if there.find(path) is None:
-            return None
+        there.ask(made(WaitForAsk, ask_id=identifier, wait_seconds=0))
     except NotReached:
         return None  # what the messenger said stands
+    except ElsewhereError as error:
+        if error.code == Code.NOT_FOUND:
+            return None
+        raise
     if act == "recall":
-        return there.post(f"{path}/cancel", {"reason": asked["reason"]} if asked["reason"] else {})
+        return there.ask(made(CancelAsk, ask_id=identifier, reason=asked["reason"]))
     if asked["subject"] is not None:
         raise SettingsError("--subject: a question has none.")
-    changes = {"question": asked["message"], "format": asked["format"]}
-    return there.post(f"{path}/revise", {name: value for name, value in changes.items() if value is not None})
+    return there.ask(made(ReviseAsk, ask_id=identifier, question=asked["message"], format=asked["format"]))
 
 
-def _done(act: str, question: dict[str, Any]) -> str:
+def _done(act: str, question: AskBody) -> str:
     if act == "revise":
-        return f"The question was changed where it stands. Question {question['ask_id']}."
-    if question["status"] == "cancelled":
-        return f"The question was taken back. Question {question['ask_id']}."
+        return f"The question was changed where it stands. Question {question.ask_id}."
+    if question.status == "cancelled":
+        return f"The question was taken back. Question {question.ask_id}."
     return f"Not recalled: {sentence(question)}"
 
 

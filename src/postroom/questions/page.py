@@ -21,12 +21,12 @@ from postroom.kernel.values.zones import known_zone
 from postroom.message.wire import plain_words
 from postroom.overview.why_held import ending, name_of, sentences
 from postroom.people.names.resolve import Concerned
-from postroom.questions.model import Question, QuestionKind, QuestionStatus, SubjectKind, VerdictKind, Wording
+from postroom.questions.model import Question, QuestionKind, QuestionStatus, Said, SubjectKind, VerdictKind, Wording
 from postroom.questions.questions import Asking
 from postroom.questions.rules.cards import made
 from postroom.questions.rules.form import FormField, form_fields
 from postroom.questions.rules.judge import CONSOLE, may_answer
-from postroom.questions.rules.reading import Given, answer_words, read_number
+from postroom.questions.rules.reading import answer_words, read_number
 from postroom.questions.rules.words import asker_name, one_line
 from postroom.questions.store.questions import QuestionFigures
 from postroom.questions.telling import HeardAnswer, QuestionView
@@ -203,17 +203,17 @@ def _by_default(default: Any) -> Sequence[str]:
 # ---- what a person did there, as an answer ----
 
 
-def given_of(wording: Wording, form: Form, zone: str) -> Given:
+def given_of(wording: Wording, form: Form, zone: str) -> Said:
     """Total: what makes no sense is an answer that will be refused."""
     if form.all("declined"):
-        return Given(declined=True)
+        return Said(declined=True)
     if form.all("text"):
-        return Given(text=form.get("text").replace("\r\n", "\n"))
+        return Said(text=form.get("text").replace("\r\n", "\n"))
     if wording.kind is QuestionKind.FORM:
-        return Given(fields=given_fields(wording, form, zone))
+        return Said(fields=given_fields(wording, form, zone))
     if wording.multiple:
-        return Given(selected=tuple(form.all("selected")))
-    return Given(value=form.get("value"))
+        return Said(selected=tuple(form.all("selected")))
+    return Said(value=form.get("value"))
 
 
 def given_fields(wording: Wording, form: Form, zone: str) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from postroom.questions.model import (
     QuestionEventType,
     QuestionStatus,
     Resume,
+    Said,
     Subject,
     SubjectKind,
     Verdict,
@@ -52,8 +53,7 @@ from postroom.questions.rules.plan import (
     revised,
     taken,
 )
-from postroom.questions.rules.reading import Given
-from postroom.questions.rules.request import QuestionRequest, check_revision
+from postroom.questions.rules.request import QuestionRequest, WordsGiven
 from postroom.questions.store.questions import Decide, StoredQuestions
 from postroom.questions.telling import (
     AnswersPage,
@@ -299,15 +299,15 @@ class Asking:
         question = await self._of(asker, ask_id)
         return await self._seen(asker, await self.questions.cancel(question.id, reason) or question)
 
-    async def revise(self, asker: Principal, ask_id: str, changes: object) -> QuestionView:
+    async def revise(self, asker: Principal, ask_id: str, words: WordsGiven) -> QuestionView:
         """Raises ValidationError, and Refused when it has ended."""
         question = await self._of(asker, ask_id)
-        revision = check_revision(question, changes)
-        length, now_us = revision.deadline_seconds, self.clock.now_us()
+        wording = words.revised(question.wording)
+        length, now_us = words.whole_seconds, self.clock.now_us()
         until_us = None if length is None else now_us + seconds(length)
         if until_us is not None and self.times is not None:
             until_us = await self._open_until(question, self.times, until_us, now_us)
-        revised = await self.questions.revise(question.id, revision.wording, until_us)
+        revised = await self.questions.revise(question.id, wording, until_us)
         if revised is None or not revised.is_open:
             raise Refused(Code.ILLEGAL_TRANSITION, f"the question is {(revised or question).status}")
         return await self._seen(asker, revised)
@@ -316,7 +316,7 @@ class Asking:
         self,
         person: Principal,
         ask_id: str,
-        given: Given,
+        given: Said,
         *,
         channel: str,
         event_id: str,
@@ -397,7 +397,7 @@ class Asking:
         refuse_unknown_channels(request.channels, self.planning.channels)
         people = self.planning.people
         named = request.to or ((asker.person,) if asker.person else ())  # a program works for one person
-        to = await found_people(people, self._reach(asker), named, "to") if named else (await people.owner(),)
+        to = await found_people(people, self._reach(asker), named, "recipient") if named else (await people.owner(),)
         _refuse_self(asker, to)
         return to
 
@@ -492,9 +492,6 @@ class Asking:
             await when_written(partial(self.store.collect, question.id, self.clock.now_us()))
 
     async def _named(self, asker: Principal, ask_id: str | None, key: str | None) -> Question:
-        if (ask_id is None) == (key is None):
-            told = FieldError("ask_id", "give either ask_id or idempotency_key", "one_of")
-            raise ValidationError.of([told])
         if ask_id is not None:
             return await self._visible(asker, ask_id)
         question = await self.store.by_key(str(asker), key or "")
@@ -516,7 +513,7 @@ class Asking:
             raise _not_found()
         return question
 
-    async def _attempt(self, person: Principal, ask_id: str, given: Given, channel: str, event_id: str) -> Attempt:
+    async def _attempt(self, person: Principal, ask_id: str, given: Said, channel: str, event_id: str) -> Attempt:
         """The operator is the person at the machine; that their own scripts ask under that name makes it no agent's."""
         person_id, now_us = person_id_of(person), self.clock.now_us()
         known = await self.planning.people.find(person_id) if person_id else ()
@@ -526,7 +523,7 @@ class Asking:
             question_id=ask_id,
             channel=channel,
             provider_event_id=f"{person}:{ask_id}:{event_id}",
-            said=given.said,
+            said=given,
             heard_at_us=now_us,
             person_id=person_id,
             person_name=next((one.name for one in known if one.id == person_id), person.name),
@@ -572,7 +569,7 @@ def _resume(asker: Principal, request: QuestionRequest) -> Resume | None:
 
 def _refuse_self(asker: Principal, to: Sequence[Person]) -> None:
     if asker.role in (Role.PERSON, Role.USER) and [one.id for one in to] == [asker.name]:
-        raise ValidationError.of([FieldError("to", "must name another person than the one who asks", "self")])
+        raise ValidationError.of([FieldError("recipient", "must name another person than the one who asks", "self")])
 
 
 def _is_asker(caller: Principal, question: Question) -> bool:

@@ -1,20 +1,14 @@
-"""The one shape in which every door tells what became of a question, and what doors check of a call before."""
+"""The one shape in which every door tells what became of a question."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, Literal
 
-from fastapi.responses import JSONResponse
-from mcp_types import CallToolResult, TextContent
+from pydantic import Field
 
-from postroom.kernel.values.errors import PostroomError, Refused, ValidationError, error_answer, failure_document
-from postroom.kernel.values.fields import Fields, strict_json
+from postroom.kernel.acts.declaration import Shape
 from postroom.kernel.values.ids import to_text
-from postroom.kernel.values.principal import MAX_KEY_CHARACTERS
-from postroom.message.attachment import file_shape
-from postroom.message.wire import argument_error
 from postroom.questions.model import (
     BY_DEFAULT,
     AnsweredBy,
@@ -24,129 +18,183 @@ from postroom.questions.model import (
     QuestionAnswer,
     QuestionStatus,
 )
-from postroom.questions.questions import KeyReused, TooManyOpen
-from postroom.questions.rules.request import check_wait
 from postroom.questions.telling import QuestionView
 
-_MAX_ID_CHARACTERS: Final = 64
-_MAX_REASON_CHARACTERS: Final = 500
-_MAX_CURSOR_CHARACTERS: Final = 64
-_DEFAULT_PAGE: Final = 50
 _NOT_SHOWN: Final = "not_shown"
 _STILL_OPEN: Final = (
     "Not answered yet. Call wait with this ask_id to go on waiting; do not ask again and do not make up an answer."
 )
+_Status = Literal["open", "answered", "declined", "expired", "cancelled", "superseded"]
 
 
-# ---- what callers send; every wrong field is named as the caller wrote it ----
+def _is_none(value: object) -> bool:
+    return value is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitCall:
-    ask_id: str | None
-    key: str | None
-    wait_seconds: float
+def _is_empty(value: Sequence[object]) -> bool:
+    return not value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageCall:
-    since: str | None
-    limit: int
+class AnswerFileBody(Shape):
+    upload_id: str = Field(description="Of `GET /v1/uploads/{upload_id}`; a message of the asker's may carry it on.")
+    name: str
+    media_type: str
+    size: int
 
 
-def given(**arguments: Any) -> dict[str, Any]:
-    """What is null or an empty text was not given."""
-    return {name: value for name, value in arguments.items() if value is not None and value != ""}
-
-
-def check_wait_call(arguments: Mapping[str, Any]) -> WaitCall:
-    fields = Fields(arguments, whole="arguments")
-    call = WaitCall(
-        ask_id=fields.optional_text("ask_id", maximum=_MAX_ID_CHARACTERS),
-        key=fields.optional_text("idempotency_key", maximum=MAX_KEY_CHARACTERS),
-        wait_seconds=check_wait(fields),
+class AnswerBody(Shape):
+    value: str | None = Field(description="Of the option that was chosen; approve or deny.")
+    text: str | None = Field(description="In the person's own words.")
+    selected: list[str] = Field(description="Of several options.")
+    fields: dict[str, Any] = Field(description="Of a form.")
+    files: list[AnswerFileBody] = Field(
+        default=[], exclude_if=_is_empty, description="What came with it; left out when nothing did."
     )
-    fields.finish()
-    return call
 
 
-def check_page_call(arguments: Mapping[str, Any]) -> PageCall:
-    """The bounds of `limit` and what a cursor looks like are the work's to judge."""
-    fields = Fields(arguments, whole="arguments")
-    limit = arguments.get("limit", _DEFAULT_PAGE)
-    if isinstance(limit, bool) or not isinstance(limit, int):
-        fields.complain("limit", "must be a whole number", "number_required")
-    since = fields.optional_text("since", maximum=_MAX_CURSOR_CHARACTERS)
-    fields.finish()
-    return PageCall(since=since, limit=limit)
+class AnsweredByBody(Shape):
+    person_id: str
+    name: str
+    channel: str
+    assurance: str
 
 
-def check_id(arguments: Mapping[str, Any]) -> str:
-    fields = Fields(arguments, whole="arguments")
-    ask_id = fields.text("ask_id", maximum=_MAX_ID_CHARACTERS)
-    fields.finish()
-    return ask_id.strip()
+class PresentationBody(Shape):
+    channel: str
+    person: str
+    status: str
+    reason: str | None = Field(default=None, exclude_if=_is_none)
 
 
-def check_reason(arguments: Mapping[str, Any]) -> str | None:
-    fields = Fields(arguments, whole="arguments")
-    fields.refuse_unknown(("reason",))
-    reason = fields.optional_text("reason", maximum=_MAX_REASON_CHARACTERS)
-    fields.finish()
-    return reason
+class OptionBody(Shape):
+    value: str
+    label: str
+    description: str | None
 
 
-# ---- a question: for agents what became of it, for people also what was asked ----
+class AskedPersonBody(Shape):
+    person_id: str
+    name: str
+
+
+class AskedBody(Shape):
+    """What the person reads, and who asks."""
+
+    question: str
+    kind: Literal["text", "choice", "approve", "form"]
+    context: str | None
+    format: Literal["plain", "markdown"] = Field(description="Of the question and its context.")
+    options: list[OptionBody]
+    multiple: bool
+    form: dict[str, Any] | None
+    allow_text: bool
+    secret: bool
+    urgency: str
+    asked_by: str
+    asked_at: str
+    to: list[AskedPersonBody]
+    revision: int
+    reason: str | None = Field(description="Why it ended, when no person ended it.")
+
+
+class AskBody(Shape):
+    """For MCP, REST, the command line, webhooks and streams alike; what a caller may not see is not in their view."""
+
+    status: _Status
+    ask_id: str
+    idempotency_key: str | None
+    joined: bool = Field(description="The call made nothing new: the question was there before.")
+    answer: AnswerBody | None
+    answered_by: AnsweredByBody | None
+    answered_at: str | None
+    expires_at: str
+    presentations: list[PresentationBody]
+    state: Any = Field(description="What the asker gave, as it came.")
+    next: str = Field(description="What to do now, in a sentence.")
+    asked: AskedBody | None = Field(
+        default=None, exclude_if=_is_none, description="Left out where the asker alone is told."
+    )
+
+
+class AskPage(Shape):
+    asks: list[AskBody]
+    next_cursor: str | None
+
+
+class AnswersBody(Shape):
+    answers: list[AskBody]
+    cursor: str = Field(description="Where the next page begins.")
+
+
+def ask_body(view: QuestionView) -> AskBody:
+    """For agents: what became of it."""
+    question, by = view.question, view.question.answered_by
+    return AskBody(
+        status=question.status.value,
+        ask_id=question.id,
+        idempotency_key=question.key,
+        joined=view.joined,
+        answer=_answer(question.answer) if question.answer else None,
+        answered_by=_answered_by(by) if by else None,
+        answered_at=to_text(question.ended_at_us) if by and question.ended_at_us is not None else None,
+        expires_at=to_text(question.expires_at_us),
+        presentations=[_presentation(question, one) for one in view.presentations],
+        state=question.state,
+        next=next_sentence(question, view.presentations),
+    )
+
+
+def shown_body(view: QuestionView) -> AskBody:
+    """For those who look at questions that they have not asked themselves: also what was asked."""
+    body = ask_body(view)
+    body.asked = _asked(view.question)
+    return body
 
 
 def document(view: QuestionView) -> dict[str, Any]:
-    """For MCP, REST, the command line, webhooks and streams alike; what a caller may not see is not in their view."""
-    return answer_shape(view.question, view.presentations, joined=view.joined)
+    """As it is written to those who subscribed."""
+    return ask_body(view).model_dump(mode="json")
 
 
-def shown(view: QuestionView) -> dict[str, Any]:
-    """The same with what was asked, for those who look at questions that they have not asked themselves."""
-    return document(view) | {"asked": _asked(view.question)}
-
-
-def _asked(question: Question) -> dict[str, Any]:
+def _asked(question: Question) -> AskedBody:
     wording = question.wording
-    return {
-        "question": wording.question,
-        "kind": str(wording.kind),
-        "context": wording.context,
-        "format": str(wording.format),
-        "options": [
-            {"value": one.value, "label": one.label, "description": one.description} for one in wording.options
-        ],
-        "multiple": wording.multiple,
-        "form": dict(wording.form) if wording.form else None,
-        "allow_text": wording.allow_text,
-        "secret": wording.secret,
-        "urgency": str(question.urgency),
-        "asked_by": question.asker,
-        "asked_at": to_text(question.created_at_us),
-        "to": [{"person_id": person.id, "name": person.name} for person in question.people],
-        "revision": question.revision,
-        "reason": question.reason,
-    }
+    return AskedBody(
+        question=wording.question,
+        kind=wording.kind.value,
+        context=wording.context,
+        format=wording.format.value,
+        options=[OptionBody.model_validate(one) for one in wording.options],
+        multiple=wording.multiple,
+        form=dict(wording.form) if wording.form else None,
+        allow_text=wording.allow_text,
+        secret=wording.secret,
+        urgency=question.urgency.value,
+        asked_by=question.asker,
+        asked_at=to_text(question.created_at_us),
+        to=[AskedPersonBody(person_id=person.id, name=person.name) for person in question.people],
+        revision=question.revision,
+        reason=question.reason,
+    )
 
 
-def answer_shape(question: Question, shown: Sequence[Presentation], *, joined: bool = False) -> dict[str, Any]:
-    by = question.answered_by
-    return {
-        "status": str(question.status),
-        "ask_id": question.id,
-        "idempotency_key": question.key,
-        "joined": joined,
-        "answer": _answer(question.answer) if question.answer else None,
-        "answered_by": _answered_by(by) if by else None,
-        "answered_at": to_text(question.ended_at_us) if by and question.ended_at_us is not None else None,
-        "expires_at": to_text(question.expires_at_us),
-        "presentations": [_presentation(question, one) for one in shown],
-        "state": question.state,
-        "next": next_sentence(question, shown),
-    }
+def _answer(answer: QuestionAnswer) -> AnswerBody:
+    files = [
+        AnswerFileBody(upload_id=one.upload_id, name=one.name, media_type=one.media_type, size=one.size)
+        for one in answer.files
+    ]
+    return AnswerBody(
+        value=answer.value, text=answer.text, selected=list(answer.selected), fields=dict(answer.fields), files=files
+    )
+
+
+def _answered_by(by: AnsweredBy) -> AnsweredByBody:
+    return AnsweredByBody(person_id=by.person_id, name=by.name, channel=by.channel, assurance=by.assurance.value)
+
+
+def _presentation(question: Question, one: Presentation) -> PresentationBody:
+    status = _NOT_SHOWN if _is_not_shown(one) else one.status.value
+    person = _name(question, one.person_id)
+    return PresentationBody(channel=one.channel, person=person, status=status, reason=one.reason or None)
 
 
 def next_sentence(question: Question, shown: Sequence[Presentation]) -> str:
@@ -181,29 +229,6 @@ def _while_open(question: Question, shown: Sequence[Presentation]) -> str:
     )
 
 
-def _answer(answer: QuestionAnswer) -> dict[str, Any]:
-    return {
-        "value": answer.value,
-        "text": answer.text,
-        "selected": list(answer.selected),
-        "fields": dict(answer.fields),
-        **({"files": [file_shape(one) for one in answer.files]} if answer.files else {}),
-    }
-
-
-def _answered_by(by: AnsweredBy) -> dict[str, Any]:
-    return {"person_id": by.person_id, "name": by.name, "channel": by.channel, "assurance": str(by.assurance)}
-
-
-def _presentation(question: Question, one: Presentation) -> dict[str, Any]:
-    told = {
-        "channel": one.channel,
-        "person": _name(question, one.person_id),
-        "status": _NOT_SHOWN if _is_not_shown(one) else str(one.status),
-    }
-    return told | ({"reason": one.reason} if one.reason else {})
-
-
 def _is_not_shown(one: Presentation) -> bool:
     """It could not be, or something holds it up: then the reason says what."""
     return one.status is PresentationStatus.FAILED or (one.status is PresentationStatus.PLANNED and bool(one.reason))
@@ -211,41 +236,3 @@ def _is_not_shown(one: Presentation) -> bool:
 
 def _name(question: Question, person_id: str) -> str:
     return next((person.name for person in question.people if person.id == person_id), person_id)
-
-
-# ---- answers of tools, and refusals of all doors ----
-
-
-def question_result(view: QuestionView) -> CallToolResult:
-    shown = document(view)
-    return result(f"Question {shown['ask_id']} is {shown['status']}. {shown['next']}", shown)
-
-
-def refused(error: PostroomError) -> CallToolResult:
-    told = _refusal(error)
-    return result(f"Nothing was done. {told['error_message']}", told)
-
-
-def result(said: str, shown: dict[str, Any]) -> CallToolResult:
-    """In words what to do next; and the whole once more as text, for clients that show a model nothing else."""
-    content = [TextContent(type="text", text=text) for text in (said, strict_json(shown, ensure_ascii=False))]
-    return CallToolResult(content=list(content), structured_content=shown)
-
-
-def _refusal(error: PostroomError) -> dict[str, Any]:
-    """For tools."""
-    if isinstance(error, ValidationError):
-        return argument_error(error) | _existing(error)
-    code = {"code": str(error.code)} if isinstance(error, Refused | TooManyOpen) else {}
-    return error_answer(error) | {"error_message": error.message} | code
-
-
-def _existing(error: PostroomError) -> dict[str, str]:
-    return {"code": "key_reused", "ask_id": error.ask_id} if isinstance(error, KeyReused) else {}
-
-
-def reused_key(error: KeyReused) -> JSONResponse:
-    """Over HTTP."""
-    told = failure_document(error)
-    told["error"]["code"] = "key_reused"
-    return JSONResponse({**told, **_existing(error)}, status_code=409)

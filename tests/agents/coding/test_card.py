@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroom.agents.coding.card import skill_section, skill_text
-from postroom.questions.mcp.tools import ask_before, use_when_blocked, what_did_i_miss
+from postroom.questions.doors.tools import ask_before, use_when_blocked, what_did_i_miss
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import Refused
 from postroom.message.inbound import Assurance
 from postroom.questions.links.links import LIFE_SECONDS, LinkNonce
-from postroom.questions.model import VerdictKind
+from postroom.questions.model import Said, VerdictKind
 from postroom.questions.presenter import Presenter
 from postroom.questions.rules.cards import CardMaker
-from postroom.questions.rules.reading import Given
+from postroom.questions.rules.request import WordsGiven
 
 
 def test_a_nonce_is_for_one_link_one_step_and_a_day() -> None:
@@ -62,11 +62,11 @@ async def test_a_link_shows_its_question_as_often_as_it_is_opened_and_answers_on
         for _ in range(3):
             link = await office.links.open(token)
             assert (link.view.question.id, link.person_name, link.is_current) == (ask_id, "Olga", True)
-        heard = await office.links.answer(token, Given(value="yes"), event_id="1")
+        heard = await office.links.answer(token, Said(value="yes"), event_id="1")
         assert heard.verdict.kind is VerdictKind.ACCEPTED
         assert heard.view.question.answered_by is not None
         assert heard.view.question.answered_by.assurance is Assurance.CHANNEL
-        late = await office.links.answer(token, Given(value="no"), event_id="2")
+        late = await office.links.answer(token, Said(value="no"), event_id="2")
         assert late.verdict.kind is VerdictKind.LOST_RACE
 
 
@@ -75,16 +75,16 @@ async def test_a_link_answers_when_the_clock_was_set_back(tmp_path: Path, reques
     async with opened_office("sqlite", tmp_path, request) as office:
         _, token = await mailed(office)
         office.clock.jump(-3600)
-        assert (await office.links.answer(token, Given(value="yes"), event_id="1")).verdict.kind is VerdictKind.ACCEPTED
+        assert (await office.links.answer(token, Said(value="yes"), event_id="1")).verdict.kind is VerdictKind.ACCEPTED
 
 
 @pytest.mark.requirement("ask:links")
 async def test_a_link_dies_with_the_wording_it_was_sent_with(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     async with opened_office("sqlite", tmp_path, request) as office:
         ask_id, token = await mailed(office)
-        await office.asking.revise(HEALTH, ask_id, {"question": "Ship it now?"})
+        await office.asking.revise(HEALTH, ask_id, WordsGiven(question="Ship it now?"))
         assert not (await office.links.open(token)).is_current
-        heard = await office.links.answer(token, Given(value="yes"), event_id="1")
+        heard = await office.links.answer(token, Said(value="yes"), event_id="1")
         assert heard.verdict.code == "old_revision"
 
 
@@ -93,7 +93,7 @@ async def test_a_link_sent_to_an_unproved_address_approves_nothing(
 ) -> None:
     async with opened_office("sqlite", tmp_path, request) as office:
         _, token = await mailed(office, to="a3", kind="approve", options=None)
-        heard = await office.links.answer(token, Given(value="approve"), event_id="1")
+        heard = await office.links.answer(token, Said(value="approve"), event_id="1")
         assert (heard.verdict.kind, heard.verdict.code) == (VerdictKind.UNAUTHORISED, "assurance")
 
 

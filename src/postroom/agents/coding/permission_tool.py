@@ -14,15 +14,16 @@ from pydantic import Field, SkipValidation
 
 from postroom.agents.coding import card as agent_card
 from postroom.agents.coding.card import AgentAsk, AgentCard, AgentWish, JsonObject, TooLong, answers_of, permission_of
+from postroom.kernel.acts.reading import made
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, Inside, caller
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.principal import Principal
+from postroom.questions.acts import AskPeople
 from postroom.questions.model import Question, QuestionAnswer
 from postroom.questions.questions import Asking
-from postroom.questions.rules.request import check
 from postroom.questions.telling import Progress
 
 PERMISSION_TOOL: Final = "permission_prompt"
@@ -123,8 +124,8 @@ class Asker:
         opened = []
         for place, card in enumerate(cards):
             key = {} if self.key is None else {"idempotency_key": f"{self.key}:{place}"}
-            request = check({**card.body, **key, "deadline_seconds": deadline, "wait_seconds": 0})
-            opened.append(await asking.ask(self.who, request, wait_seconds=0))
+            asked = made(AskPeople, **card.body, **key, deadline_seconds=deadline)
+            opened.append(await asking.ask(self.who, asked.request(), wait_seconds=0))
         over, left = [], self.parts.wait_seconds
         for one in opened:
             began_us = asking.clock.now_us()

@@ -92,7 +92,7 @@ class PersonAsker:
         self.caller.call("POST", "/v1/notify", {"message": message, "wait_seconds": 0}, timeout_seconds=_SECONDS)
 
     def _look(self, ask_id: str, seconds: float, patience_seconds: float = math.inf) -> AgentAsk | None:
-        path = f"{_path(ask_id)}?wait={seconds:.1f}"
+        path = f"{_path(ask_id)}?wait_seconds={seconds:.1f}"
         patience_seconds = max(min(seconds + _SLACK_SECONDS, patience_seconds), _SHORTEST_LOOK_SECONDS)
         try:
             status, found = self.caller.call("GET", path, timeout_seconds=patience_seconds)

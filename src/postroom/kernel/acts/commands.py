@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, Final
 
@@ -11,7 +11,7 @@ import typer
 
 from postroom.kernel.acts.declaration import Act, Command, CommandOption, names_at, words_of
 from postroom.kernel.acts.reading import answer_of, arguments_schema, read
-from postroom.kernel.running.terminal import Database, Home, Json, say, say_json, seconds_of
+from postroom.kernel.running.terminal import Database, Home, Json, complain, say, say_json, seconds_of
 from postroom.kernel.values.errors import FieldError, Refused, SettingsError, sentence
 
 Perform = Callable[[Act[Any]], Any]
@@ -63,7 +63,11 @@ def add_command(
     def run(home: str | None, database: str | None, json: bool, **typed: Any) -> None:
         flags = [name for name in instead if typed.pop(name)]
         meant = instead[flags[0]] if flags else Instead(kind, "", telling)
-        asked = {name: value for name, value in typed.items() if name in meant.kind.model_fields}
+        asked = {
+            name: value
+            for name, value in as_called_now(kind, typed, command).items()
+            if name in meant.kind.model_fields
+        }
         one = read_typed(meant.kind, asked, command)
         meant.telling.tell(one, performing(home, database), json)
 
@@ -90,7 +94,8 @@ def with_options_of(kind: type[Act[Any]], command: Command) -> Callable[[Callabl
 def _sign(
     run: Callable[..., None], kind: type[Act[Any]], command: Command, own: Iterable[Parameter]
 ) -> Callable[..., None]:
-    parameters = [*(parameter_of(kind, name, command) for name in names_at(kind, command).values()), *own]
+    parameters = [parameter_of(kind, name, command) for name in names_at(kind, command).values()]
+    parameters += [*own, *(_former(kind, flag, command) for flag in command.former)]
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     return run
@@ -113,7 +118,7 @@ def as_json(one: Act[Any], answer: Any) -> Any:
 
 def read_typed(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command) -> Any:
     """Raises SettingsError, which says the options as they are typed."""
-    given = {name: value for name, value in typed.items() if value not in (None, (), [], False)}
+    given = {name: value for name, value in as_called_now(kind, typed, command).items() if _is_typed(value)}
     names = {name: alias for alias, name in names_at(kind, command).items()}
     sent = {names[name]: _value(kind, name, value, command) for name, value in given.items()}
     texts = {name for name, value in sent.items() if isinstance(value, str)}
@@ -121,6 +126,20 @@ def read_typed(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command)
         return read(kind, sent, command, texts)[0]
     except Refused as error:
         raise SettingsError(f"{sentence([_typed(kind, one, command) for one in error.fields])}.") from None
+
+
+def as_called_now(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command) -> dict[str, Any]:
+    """With what came under a former flag under the one of today, which is said."""
+    given = dict(typed)
+    for flag, name in command.former.items():
+        if _is_typed(value := given.pop(_former_name(flag), None)):
+            complain(f"{flag} is called {flags_of(kind, name, command)[0]} now.")
+            given[name] = given[name] if _is_typed(given.get(name)) else value
+    return given
+
+
+def _is_typed(value: Any) -> bool:
+    return value not in (None, (), [], False)
 
 
 def _value(kind: type[Act[Any]], name: str, value: Any, command: Command) -> Any:
@@ -150,7 +169,8 @@ def flags_of(kind: type[Act[Any]], name: str, command: Command) -> tuple[str, ..
 def parameter_of(kind: type[Act[Any]], name: str, command: Command) -> Parameter:
     about, option = kind.model_fields[name], command.options.get(name, CommandOption())
     shape, words = arguments_schema(kind)["properties"][about.alias or name], option.words or about.description
-    is_list, is_flag = shape.get("type") == "array", shape.get("type") == "boolean"
+    is_list = any(one.get("type") == "array" for one in shape.get("anyOf", (shape,)))
+    is_flag = shape.get("type") == "boolean"
     if name in command.positional:
         metavar = option.metavar or (name.upper() if about.is_required() else f"[{name.upper()}]")
         told: Any = typer.Argument(metavar=metavar, help=words, hidden=option.is_hidden)
@@ -167,6 +187,17 @@ def parameter_of(kind: type[Act[Any]], name: str, command: Command) -> Parameter
     if about.is_required():
         return _keyword(name, Annotated[str, told], Parameter.empty)
     return _keyword(name, Annotated[str | None, told], None)
+
+
+def _former(kind: type[Act[Any]], flag: str, command: Command) -> Parameter:
+    name = command.former[flag]
+    option = replace(command.options.get(name, CommandOption()), flags=(flag,), is_hidden=True)
+    hidden = replace(command, positional=(), options={**command.options, name: option})
+    return parameter_of(kind, name, hidden).replace(name=_former_name(flag))
+
+
+def _former_name(flag: str) -> str:
+    return f"former_{flag.lstrip('-').replace('-', '_')}"
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> Parameter:

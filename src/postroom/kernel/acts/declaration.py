@@ -155,6 +155,8 @@ class Command:
     options: Mapping[str, CommandOption] = field(default_factory=dict)
     without: Collection[str] = ()
     help: str = ""
+    former: Mapping[str, str] = field(default_factory=dict)
+    """Flags that were called otherwise before, with the argument each one means: they are still taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,7 +94,8 @@ def read(
     given = {name: one for name, one in given.items() if name in names and _is_there(kind, names[name], one, door)}
     if isinstance(door, Tool):
         given = {name: _decoded(kind, names[name], one) for name, one in given.items()}
-    given |= {name: _from_text(kind, names[name], given[name]) for name in texts if name in given}
+    as_text = {renamed.get(name, name) for name in texts}
+    given |= {name: _from_text(kind, names[name], given[name]) for name in as_text if name in given}
     for name in list(given):
         if names[name] not in _judged_later(kind) and (complaints := unsendable(given[name], name)):
             found += complaints
@@ -228,8 +229,13 @@ def _judged_later(kind: type[Act[Any]]) -> frozenset[str]:
 def _as_sent(found: list[FieldError], renamed: Mapping[str, str]) -> list[FieldError]:
     """Each complaint once, and about the name that the caller wrote."""
     back = {now: former for former, now in renamed.items()}
-    complaints = [FieldError(back.get(one.field, one.field), one.error, one.code) for one in found]
+    complaints = [FieldError(_called(one, back), one.error, one.code) for one in found]
     return list({(one.field, one.code): one for one in complaints}.values())
+
+
+def _called(complaint: FieldError, names: Mapping[str, str]) -> str:
+    argument = _argument(complaint)
+    return names.get(argument, argument) + complaint.field.removeprefix(argument)
 
 
 # JSON Schema, as short as it can be: every model that reads it pays for it.

@@ -31,8 +31,9 @@ def add_tools(
     """`words` fills what the words of a tool leave open; `butler` is whose server it is, if it is one's."""
     for kind in acts:
         if (tool := kind.declared.tool) is not None:
-            told = (tool.words or words_of(kind)).format_map(words) if words else tool.words or words_of(kind)
-            server.add_made(_made(kind, tool, server, work, told), rule_of(kind, tool, butler))
+            description = tool.words or words_of(kind)
+            description = description.format_map(words) if words else description
+            server.add_made(_made(kind, tool, server, work, description), rule_of(kind, tool, butler))
 
 
 def rule_of(kind: type[Act[Any]], tool: Tool, butler: str = "") -> Rule:
@@ -78,17 +79,20 @@ async def _answer(
         if isinstance(answer, CallToolResult | InputRequiredResult):
             return answer
         said = answer_of(kind).dump_python(answer, mode="json", by_alias=True)
-        return _told(kind, {**said, "renamed": dict(renamed)} if renamed else said)
+        return told(kind, {**said, "renamed": dict(renamed)} if renamed else said)
     except PostroomError as error:
-        return _told(kind, dict(kind.refused(error)))
+        return told(kind, dict(kind.refused(error)))
     except Exception as error:  # the last line before a model: it gets the act's answer, whatever went wrong
         _log.error("act.bug", act=tool.name, kind=str(kind_of(who)), error=error.__class__.__name__)
-        return _told(kind, dict(kind.refused(InternalError("internal error"))))
+        return told(kind, dict(kind.refused(InternalError("internal error"))))
 
 
-def _told(kind: type[Act[Any]], document: dict[str, Any]) -> Any:
+def told(kind: type[Act[Any]], document: dict[str, Any]) -> CallToolResult | dict[str, Any]:
     """As it is, or with the act's own words for it first."""
-    if not (words := kind.in_words(document)):
-        return document
+    words = kind.in_words(document)
+    return with_words(words, document) if words else document
+
+
+def with_words(words: str, document: dict[str, Any]) -> CallToolResult:
     content = [TextContent(type="text", text=text) for text in (words, strict_json(document, ensure_ascii=False))]
     return CallToolResult(content=list(content), structured_content=document)

@@ -38,12 +38,12 @@ from postroom.questions.model import (
     PressedToken,
     Question,
     QuestionKind,
+    Said,
     TokenAction,
     VerdictKind,
 )
 from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import hash_of, made
-from postroom.questions.rules.reading import Given
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
 from postroom.questions.telling import HeardAnswer, OpenedLink, QuestionView
@@ -87,7 +87,7 @@ class Links:
             revision=pressed.token.revision,
         )
 
-    async def answer(self, token: str, given: Given, *, event_id: str) -> HeardAnswer:
+    async def answer(self, token: str, given: Said, *, event_id: str) -> HeardAnswer:
         """As sure as the address the link was sent to."""
         pressed, question = await self._behind(token)
         shown, now_us = pressed.presentation, self.clock.now_us()
@@ -98,7 +98,7 @@ class Links:
             question_id=question.id,
             channel=shown.channel,
             provider_event_id=f"link:{shown.id}:{event_id}",
-            said=given.said,
+            said=given,
             heard_at_us=now_us,
             person_id=shown.person_id,
             person_name=proved.name if proved and is_proved else "",
@@ -197,7 +197,7 @@ class LinkPages:
             return await self._confirm(token, opened, given)
         return await self._decided(token, opened, given, form.get(NONCE))
 
-    async def _decided(self, token: str, opened: OpenedLink, given: Given, nonce: str) -> HTMLResponse:
+    async def _decided(self, token: str, opened: OpenedLink, given: Said, nonce: str) -> HTMLResponse:
         """The same form sent twice is one answer; another answer from the same page is another."""
         event_id = hashlib.sha256(f"{nonce}\x1f{given!r}".encode("utf-8", "surrogatepass")).hexdigest()
         try:
@@ -234,7 +234,7 @@ class LinkPages:
         page = await made(question, question_page, question, opened.person_name, nonce, problem, zone=zone)
         return _answer(page, status)
 
-    async def _confirm(self, token: str, opened: OpenedLink, given: Given) -> HTMLResponse:
+    async def _confirm(self, token: str, opened: OpenedLink, given: Said) -> HTMLResponse:
         act, value = (DECLINE, "") if given.declined else (_SECOND, given.value or "")
         nonce = self._nonce(token, opened, _confirming(act, value)).make(self.clock.now_us())
         question = opened.view.question

@@ -16,9 +16,9 @@ from postroom.kernel.text.rich import RichText, SpanStyle, html_of
 from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.zones import said_moment
 from postroom.message.delivery import Format
-from postroom.questions.model import RATHER_NOT, Question, QuestionKind, Wording
+from postroom.questions.model import RATHER_NOT, Question, QuestionKind, Said, Wording
 from postroom.questions.rules.form import FormField, form_fields
-from postroom.questions.rules.reading import Given, check_given, field_value
+from postroom.questions.rules.reading import field_value
 from postroom.questions.rules.words import asker_name
 
 NONCE: Final = "nonce"
@@ -75,22 +75,18 @@ def read_form(body: bytes) -> SentForm:
     return SentForm(tuple((name, value.replace("\0", "")) for name, value in pairs))
 
 
-def given_of(form: SentForm, wording: Wording) -> Given:
+def given_of(form: SentForm, wording: Wording) -> Said:
     """Raises ValidationError when nothing was chosen or written. What counts as an answer is judged elsewhere."""
     if form.get(ACT) == DECLINE:
-        return Given(declined=True)
-    return check_given(_said(form, wording))
-
-
-def _said(form: SentForm, wording: Wording) -> dict[str, Any]:
+        return Said(declined=True)
     if wording.kind is QuestionKind.FORM:
-        return {"fields": _fields(form, wording)}
+        return Said(fields=_fields(form, wording))
     if text := form.get(_TEXT).strip():
-        return {"text": text}
+        return Said(text=text)
     if wording.multiple:
-        return {"selected": form.all(VALUE)}
+        return Said(selected=tuple(form.all(VALUE)))
     if value := form.get(VALUE):
-        return {"value": value}
+        return Said(value=value)
     raise ValidationError.of([FieldError("answer", "choose or write something first", "required")])
 
 

@@ -9,92 +9,16 @@ from typing import Any, Final
 
 from postroom.kernel.text.visible import visible
 from postroom.kernel.values.errors import sentence
-from postroom.kernel.values.fields import Fields, storable
+from postroom.kernel.values.fields import storable
 from postroom.message.wishes import DENY
 from postroom.questions.model import RATHER_NOT, Option, QuestionAnswer, QuestionKind, Said, Wording, is_permission
 from postroom.questions.rules.form import FormField, form_fields, value_problems
 
 MAX_ANSWER_CHARACTERS: Final = 32_000
-_ANSWERS: Final = ("value", "text", "selected", "fields", "declined")
 _BETWEEN: Final = re.compile(r"[,;\n]")
 _YES: Final = frozenset({"yes", "true", "y", "1"})
 _NO: Final = frozenset({"no", "false", "n", "0"})
 _REJECT: Final = "reject"  # what approvals by reply asked for before they had buttons
-
-
-# ---- an answer as a signed-in person gives it, whichever door they come through ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """Exactly one of these; a protocol may bring a `comment` and `details` beside it."""
-
-    value: str | None = None
-    text: str | None = None
-    selected: tuple[str, ...] | None = None
-    fields: Mapping[str, Any] | None = None
-    declined: bool = False
-    comment: str | None = None
-    details: Mapping[str, Any] | None = None
-
-    @property
-    def said(self) -> Said:
-        return Said(
-            value=self.value,
-            text=self.text,
-            selected=self.selected,
-            fields=self.fields,
-            declined=self.declined,
-            comment=self.comment,
-            details=self.details,
-        )
-
-
-def check_given(arguments: object) -> Given:
-    """Raises ValidationError that names every wrong field as the caller wrote it."""
-    fields = Fields(arguments)
-    fields.refuse_unknown(_ANSWERS)
-    named = [name for name in _ANSWERS if fields.has(name) and fields.raw(name) is not False]
-    if not fields.complaints and len(named) != 1:
-        fields.complain(None, f"give exactly one of {', '.join(_ANSWERS)}", "one_of")
-    given = Given(
-        value=fields.text("value", maximum=MAX_ANSWER_CHARACTERS) if fields.has("value") else None,
-        text=fields.text("text", maximum=MAX_ANSWER_CHARACTERS) if fields.has("text") else None,
-        selected=_selected(fields),
-        fields=_fields(fields),
-        declined=_declined(fields),
-    )
-    fields.finish()
-    return given
-
-
-def _selected(fields: Fields) -> tuple[str, ...] | None:
-    value = fields.raw("selected")
-    if value is None:
-        return None
-    if not _is_list_of_texts(value):
-        fields.complain("selected", "must be a list of values", "list_required")
-        return None
-    return tuple(value)
-
-
-def _is_list_of_texts(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
-
-
-def _fields(fields: Fields) -> Mapping[str, Any] | None:
-    value = fields.raw("fields")
-    if value is not None and not isinstance(value, Mapping):
-        fields.complain("fields", "must be an object", "object_required")
-        return None
-    return value
-
-
-def _declined(fields: Fields) -> bool:
-    value = fields.raw("declined")
-    if value is not None and not isinstance(value, bool):
-        fields.complain("declined", "must be true or false", "bool_required")
-    return value is True
 
 
 # ---- what it means ----

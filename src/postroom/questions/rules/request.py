@@ -1,4 +1,4 @@
-"""A call of `ask` or `revise_ask` as it came, checked: everything that is wrong with it is said at once."""
+"""A question as it was asked, or asked otherwise: what fits together, and what makes two of them the same."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from postroom.kernel.text.visible import visible
-from postroom.kernel.values.fields import Fields, json_size, text_problem
-from postroom.kernel.values.principal import MAX_KEY_CHARACTERS
+from postroom.kernel.values.errors import FieldError, ValidationError
+from postroom.kernel.values.fields import text_problem
 from postroom.message.delivery import Format
 from postroom.message.wire import MAX_MARKDOWN_CHARACTERS
 from postroom.message.wishes import DENY, Urgency
@@ -20,7 +20,6 @@ from postroom.questions.model import (
     APPROVE_OPTIONS,
     Option,
     Preview,
-    Question,
     QuestionAnswer,
     QuestionKind,
     Said,
@@ -30,56 +29,10 @@ from postroom.questions.model import (
 from postroom.questions.rules.form import form_problems
 from postroom.questions.rules.reading import Reading, read
 
-_MAX_QUESTION_CHARACTERS: Final = 4_000
 MAX_CONTEXT_CHARACTERS: Final = 24_000
-_MAX_OPTIONS: Final = 20
-_MAX_LABEL_CHARACTERS: Final = 200
-_MAX_DESCRIPTION_CHARACTERS: Final = 1_000
-_MAX_PEOPLE: Final = 20
-_MAX_CHANNELS: Final = 20
-_MAX_NAME_CHARACTERS: Final = 255
-_MAX_PROMPT_CHARACTERS: Final = 24_000
-_MAX_STATE_BYTES: Final = 64 * 1024
-_MIN_DEADLINE_SECONDS: Final = 30
+MIN_DEADLINE_SECONDS: Final = 30
 MAX_DEADLINE_SECONDS: Final = 30 * 86_400
-_DEFAULT_DEADLINE_SECONDS: Final = 86_400
-_DEFAULT_WAIT_SECONDS: Final = 25
-_MAX_WAIT_SECONDS: Final = 280
-_MIN_REMIND_SECONDS: Final = 30
-_WORDING_FIELDS: Final = frozenset(
-    {"question", "kind", "options", "multiple", "form", "context", "default", "secret", "allow_text", "format"}
-)
-_FIELDS: Final = frozenset(
-    {
-        *_WORDING_FIELDS,
-        "to",
-        "channels",
-        "urgency",
-        "deadline_seconds",
-        "remind_after_seconds",
-        "escalate_to",
-        "escalate_after_seconds",
-        "state",
-        "idempotency_key",
-        "wait_seconds",
-        "resume",
-        "preview",
-    }
-)
-_REVISABLE: Final = (
-    "question",
-    "context",
-    "format",
-    "options",
-    "form",
-    "multiple",
-    "allow_text",
-    "default",
-    "deadline_seconds",
-)
-
-
-# ---- a question ----
+DEFAULT_DEADLINE_SECONDS: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,254 +51,124 @@ class QuestionRequest:
     channels: tuple[str, ...] | None = None
     urgency: Urgency = Urgency.NORMAL
     preview: Preview = Preview.FULL
-    deadline_seconds: int = _DEFAULT_DEADLINE_SECONDS
+    deadline_seconds: int = DEFAULT_DEADLINE_SECONDS
     remind_after_seconds: int | None = None
     escalate_to: tuple[str, ...] = ()
     escalate_after_seconds: int | None = None
     state: Any = None
     key: str | None = None
-    wait_seconds: float = _DEFAULT_WAIT_SECONDS
     resume: ResumeWish | None = None
     expires_at_us: int | None = None  # of protocols that name the moment; it goes before `deadline_seconds`
 
 
-def check(arguments: object) -> QuestionRequest:
-    """Raises ValidationError that names every wrong field as the caller wrote it."""
-    fields = Fields(arguments, whole="arguments")
-    fields.refuse_unknown(_FIELDS)
-    wording = _check_wording(fields)
-    deadline = _seconds_of(fields, "deadline_seconds", _MIN_DEADLINE_SECONDS, MAX_DEADLINE_SECONDS)
-    checked = QuestionRequest(
-        wording=wording,
-        to=_names(fields, "to", _MAX_PEOPLE),
-        channels=_names(fields, "channels", _MAX_CHANNELS) if fields.has("channels") else None,
-        urgency=Urgency(fields.choice("urgency", [*Urgency], default=Urgency.NORMAL) or Urgency.NORMAL),
-        preview=Preview(fields.choice("preview", [*Preview], default=Preview.FULL) or Preview.FULL),
-        deadline_seconds=deadline or _DEFAULT_DEADLINE_SECONDS,
-        remind_after_seconds=_before_the_end(fields, "remind_after_seconds", deadline),
-        escalate_to=_names(fields, "escalate_to", _MAX_PEOPLE),
-        escalate_after_seconds=_before_the_end(fields, "escalate_after_seconds", deadline),
-        state=_state(fields),
-        key=_key(fields),
-        wait_seconds=check_wait(fields),
-        resume=_resume(fields),
-    )
-    _refuse_half_an_escalation(fields)
-    fields.finish()
-    return checked
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordsGiven:
+    """The part of it that people see, each thing right by itself; what is None was not given."""
 
+    question: str | None = None
+    context: str | None = None
+    format: Format | None = None
+    options: tuple[Option, ...] | None = None
+    multiple: bool | None = None
+    form: Mapping[str, Any] | None = None
+    allow_text: bool | None = None
+    default: object = None  # of any form in which a person could answer
+    deadline_seconds: float | None = None
 
-def check_wait(fields: Fields) -> float:
-    waited = _number_of(fields, "wait_seconds", 0, _MAX_WAIT_SECONDS)
-    return _DEFAULT_WAIT_SECONDS if waited is None else waited
+    @property
+    def whole_seconds(self) -> int | None:
+        return None if self.deadline_seconds is None else math.ceil(self.deadline_seconds)
 
+    def asked(self, kind: QuestionKind | None, *, secret: bool) -> tuple[Wording, list[FieldError]]:
+        """
+        Of a new question. It is worth something only when nothing is wrong.
 
-def _seconds_of(fields: Fields, name: str, least: int, most: int) -> int | None:
-    value = _number_of(fields, name, least, most)
-    return None if value is None else math.ceil(value)
+        A question with options and no kind is a choice, one with a form a form: that is what was meant.
+        """
+        meant = QuestionKind.CHOICE if self.options else QuestionKind.FORM if self.form is not None else None
+        blank = Wording(kind=kind or meant or QuestionKind.TEXT, question="", secret=secret)
+        return _checked(self._said_in(blank, options=self.options or ()), self.default)
 
+    def revised(self, before: Wording) -> Wording:
+        """What is not given stays. Raises ValidationError."""
+        default = _as_given(before.default) if self.default is None else self.default
+        options = before.options if before.kind is QuestionKind.CHOICE else ()
+        options = options if self.options is None else self.options
+        wording, found = _checked(self._said_in(before, options=options), default)
+        if found:
+            raise ValidationError.of(found)
+        return replace(wording, options=before.options) if before.kind is QuestionKind.APPROVE else wording
 
-def _number_of(fields: Fields, name: str, least: int, most: int) -> float | None:
-    value = fields.raw(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        fields.complain(name, "must be a number of seconds", "number_required")
-        return None
-    if not least <= value <= most:
-        fields.complain(name, f"must be from {least} to {most} seconds", "out_of_range")
-        return None
-    return value
-
-
-def _before_the_end(fields: Fields, name: str, deadline: int | None) -> int | None:
-    value = _seconds_of(fields, name, _MIN_REMIND_SECONDS, MAX_DEADLINE_SECONDS)
-    if value is not None and value >= (deadline or _DEFAULT_DEADLINE_SECONDS):
-        fields.complain(name, "must be before the deadline", "out_of_range")
-    return value
-
-
-def _names(fields: Fields, name: str, most: int) -> tuple[str, ...]:
-    """One text, or a list of them."""
-    value = fields.raw(name)
-    if value is None:
-        return ()
-    listed = value if isinstance(value, list | tuple) else [value]
-    if not listed or len(listed) > most:
-        fields.complain(name, f"must name 1 to {most}", "out_of_range")
-        return ()
-    if not all(_is_name(one) for one in listed):
-        fields.complain(
-            name, f"must be a name, or a list of names, of at most {_MAX_NAME_CHARACTERS} characters", "name"
+    def _said_in(self, wording: Wording, options: tuple[Option, ...]) -> Wording:
+        return replace(
+            wording,
+            question=wording.question if self.question is None else self.question,
+            context=wording.context if self.context is None else self.context or None,
+            format=self.format or wording.format,
+            options=options,
+            multiple=wording.multiple if self.multiple is None else self.multiple,
+            form=wording.form if self.form is None else self.form,
+            allow_text=wording.allow_text if self.allow_text is None else self.allow_text,
+            default=None,
         )
-        return ()
-    return tuple(dict.fromkeys(one.strip() for one in listed))
 
 
-def _is_name(value: object) -> bool:
-    if not isinstance(value, str) or text_problem(value):
-        return False
-    return 1 <= len(value.strip()) <= _MAX_NAME_CHARACTERS
+# ---- what fits together ----
 
 
-def _refuse_half_an_escalation(fields: Fields) -> None:
-    for one, other in (("escalate_to", "escalate_after_seconds"), ("escalate_after_seconds", "escalate_to")):
-        if fields.has(one) and not fields.has(other):
-            fields.complain(other, f"is required with {one}", "required")
+def _checked(wording: Wording, default: object) -> tuple[Wording, list[FieldError]]:
+    found: list[FieldError] = []
 
+    def complain(field: str, error: str, code: str = "not_allowed") -> None:
+        found.append(FieldError(field, error, code))
 
-def _state(fields: Fields) -> Any:
-    """The asker's own, handed back as it came; what JSON cannot say cannot be handed back."""
-    _refuse_size(fields, "state")
-    return fields.raw("state")
-
-
-def _refuse_size(fields: Fields, name: str) -> None:
-    size = json_size(fields.raw(name))
-    if size is None:
-        fields.complain(name, "must be JSON", "json_required")
-    elif size > _MAX_STATE_BYTES:
-        fields.complain(name, f"must have at most {_MAX_STATE_BYTES:,} bytes as JSON", "too_long")
-
-
-def _key(fields: Fields) -> str | None:
-    if not fields.has("idempotency_key"):
-        return None
-    return fields.text("idempotency_key", maximum=MAX_KEY_CHARACTERS) or None
-
-
-def _resume(fields: Fields) -> ResumeWish | None:
-    if not fields.has("resume"):
-        return None
-    inner = fields.nested("resume")
-    inner.refuse_unknown({"prompt", "butler", "material"})
-    material = inner.raw("material")
-    if material is not None and not isinstance(material, Mapping):
-        inner.complain("material", "must be an object", "object_required")
-    else:
-        _refuse_size(inner, "material")
-    prompt = inner.text("prompt", maximum=_MAX_PROMPT_CHARACTERS)
-    return ResumeWish(
-        prompt=prompt, butler=inner.optional_text("butler", maximum=_MAX_NAME_CHARACTERS), material=material
-    )
-
-
-# ---- the part of it that a person will see: question, options, form, and what would stand for silence ----
-
-
-def _check_wording(fields: Fields) -> Wording:
-    """Complaints go to the fields; what is returned is worth something only when there are none."""
-    kind = _kind(fields)
-    format = Format(fields.choice("format", [*Format], default=Format.PLAIN) or Format.PLAIN)
-    wording = Wording(
-        kind=kind,
-        question=fields.text("question", maximum=_MAX_QUESTION_CHARACTERS).strip(),
-        context=_context(fields, format),
-        options=_options(fields, kind),
-        multiple=_flag(fields, "multiple", default=False),
-        form=_form(fields, kind),
-        allow_text=_flag(fields, "allow_text", default=True),
-        secret=_flag(fields, "secret", default=False),
-        format=format,
-    )
-    if wording.multiple and kind is not QuestionKind.CHOICE:
-        fields.complain("multiple", "is only for a choice", "not_allowed")
-    return _with_default(fields, wording)
-
-
-def _context(fields: Fields, format: Format) -> str | None:
-    if fields.raw("context") is None:
-        return None
-    most = MAX_MARKDOWN_CHARACTERS if format is Format.MARKDOWN else MAX_CONTEXT_CHARACTERS
-    return fields.text("context", maximum=most, blank=True) or None
-
-
-def _kind(fields: Fields) -> QuestionKind:
-    """A question with options and no kind is a choice, one with a form a form: that is what was meant."""
-    meant = QuestionKind.CHOICE if fields.has("options") else QuestionKind.FORM if fields.has("form") else None
-    return QuestionKind(fields.choice("kind", [*QuestionKind], default=meant or QuestionKind.TEXT) or QuestionKind.TEXT)
-
-
-def _flag(fields: Fields, name: str, *, default: bool) -> bool:
-    value = fields.raw(name)
-    if value is None:
-        return default
-    if not isinstance(value, bool):
-        fields.complain(name, "must be true or false", "bool_required")
-        return default
-    return value
-
-
-def _options(fields: Fields, kind: QuestionKind) -> tuple[Option, ...]:
-    given = fields.raw("options")
-    if kind is not QuestionKind.CHOICE:
-        if given:
-            fields.complain("options", "are only for a choice", "not_allowed")
-        return APPROVE_OPTIONS if kind is QuestionKind.APPROVE else ()
-    if not isinstance(given, list | tuple) or not 1 <= len(given) <= _MAX_OPTIONS:
-        fields.complain("options", f"must be a list of 1 to {_MAX_OPTIONS} options", "options")
-        return ()
-    options = tuple(option for place, one in enumerate(given) if (option := _option(fields, f"options.{place}", one)))
-    if len(options) == len(given):
-        _refuse_equals(fields, options)
-    return options
-
-
-def _option(fields: Fields, path: str, given: object) -> Option | None:
-    if not isinstance(given, str | Mapping):
-        fields.complain(path, "must be a text, or an object with a value", "option")
-        return None
-    inner = Fields({"value": given} if isinstance(given, str) else given, path, fields.complaints)
-    inner.refuse_unknown({"value", "label", "description"})
-    value = inner.text("value", maximum=_MAX_LABEL_CHARACTERS).strip()
-    label = inner.optional_text("label", maximum=_MAX_LABEL_CHARACTERS) or value
-    description = inner.optional_text("description", maximum=_MAX_DESCRIPTION_CHARACTERS)
-    if not value:
-        return None
-    if not visible(label):
-        inner.complain("label", "must have something that can be seen", "blank")
-        return None
-    return Option(value=value, label=label, description=description)
-
-
-def _refuse_equals(fields: Fields, options: tuple[Option, ...]) -> None:
-    """Two that look the same cannot be told apart by the person who presses one of them."""
-    if len({option.value for option in options}) < len(options):
-        fields.complain("options", "must have different values", "not_unique")
-    elif len({visible(option.label) for option in options}) < len(options):
-        fields.complain("options", "must have labels that look different", "not_unique")
-
-
-def _form(fields: Fields, kind: QuestionKind) -> Mapping[str, Any] | None:
-    form = fields.raw("form")
-    if kind is not QuestionKind.FORM:
-        if form is not None:
-            fields.complain("form", "is only for the kind form", "not_allowed")
-        return None
-    if form is None:
-        fields.complain("form", "is required: a flat JSON Schema", "required")
-        return None
-    problems = form_problems(form)
-    fields.complaints.extend(problems)
-    return None if problems else form
-
-
-def _with_default(fields: Fields, wording: Wording) -> Wording:
-    """`default` is what stands for silence; it must be an answer a person could have given."""
-    default = fields.raw("default")
-    if default is None or any(one.field.startswith(("options", "form")) for one in fields.complaints):
-        return wording  # what it would have to be is not known
+    if wording.format is Format.MARKDOWN and len(wording.context or "") > MAX_MARKDOWN_CHARACTERS:
+        complain("context", f"must have at most {MAX_MARKDOWN_CHARACTERS} characters", "too_long")
+    if wording.multiple and wording.kind is not QuestionKind.CHOICE:
+        complain("multiple", "is only for a choice")
+    answers = [*_option_problems(wording), *_form_problems(wording)]
+    found += answers
+    if wording.kind is QuestionKind.APPROVE:
+        wording = replace(wording, options=APPROVE_OPTIONS)
+    if default is None or answers:  # what it would have to be is not known
+        return wording, found
     if wording.secret:
-        fields.complain("default", "a secret has none", "not_allowed")
-        return wording
-    if wording.kind is QuestionKind.APPROVE and default != DENY:
-        fields.complain("default", f'may only be "{DENY}": silence never approves', "not_allowed")
-        return wording
-    reading = _default_reading(wording, default)
-    if reading.answer is None:
-        fields.complain("default", f"is not a possible answer: {reading.problem}", "not_allowed")
-        return wording
-    return replace(wording, default=reading.answer)
+        complain("default", "a secret has none")
+    elif wording.kind is QuestionKind.APPROVE and default != DENY:
+        complain("default", f'may only be "{DENY}": silence never approves')
+    else:
+        reading = _default_reading(wording, default)
+        if reading.answer is None:
+            complain("default", f"is not a possible answer: {reading.problem}")
+        wording = replace(wording, default=reading.answer)
+    return wording, found
+
+
+def _option_problems(wording: Wording) -> list[FieldError]:
+    """Two that look the same cannot be told apart by the person who presses one of them."""
+    options = wording.options
+    if wording.kind is not QuestionKind.CHOICE:
+        return [FieldError("options", "are only for a choice", "not_allowed")] if options else []
+    if not options:
+        return [FieldError("options", "is required", "required")]
+    found = [
+        FieldError(f"options.{place}.label", "must have something that can be seen", "blank")
+        for place, one in enumerate(options)
+        if not visible(one.label)
+    ]
+    if len({option.value for option in options}) < len(options):
+        found.append(FieldError("options", "must have different values", "not_unique"))
+    elif not found and len({visible(option.label) for option in options}) < len(options):
+        found.append(FieldError("options", "must have labels that look different", "not_unique"))
+    return found
+
+
+def _form_problems(wording: Wording) -> list[FieldError]:
+    if wording.kind is not QuestionKind.FORM:
+        return [] if wording.form is None else [FieldError("form", "is only for the kind form", "not_allowed")]
+    if wording.form is None:
+        return [FieldError("form", "is required: a flat JSON Schema", "required")]
+    return form_problems(wording.form)
 
 
 def _default_reading(wording: Wording, default: object) -> Reading:
@@ -363,51 +186,7 @@ def _default_reading(wording: Wording, default: object) -> Reading:
             return Reading(problem="it has another form than the answer")
 
 
-# ---- its revision, checked against the question it is about ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionRevision:
-    """`deadline_seconds` counts from now; None leaves it where it was."""
-
-    wording: Wording
-    deadline_seconds: int | None
-
-
-def check_revision(question: Question, arguments: object) -> QuestionRevision:
-    """What is not given stays; raises ValidationError that names every wrong field as the caller wrote it."""
-    fields = Fields(arguments, whole="arguments")
-    fields.refuse_unknown(_REVISABLE)
-    given = {name: fields.raw(name) for name in _REVISABLE if fields.has(name)}
-    if not given and not fields.complaints:
-        fields.complain(None, f"give at least one of {', '.join(_REVISABLE)}", "required")
-    deadline = _seconds_of(fields, "deadline_seconds", _MIN_DEADLINE_SECONDS, MAX_DEADLINE_SECONDS)
-    merged = {**_arguments(question.wording), **given}
-    wording = _check_wording(Fields(merged, complaints=fields.complaints))
-    fields.finish()
-    kept = question.wording.options if wording.kind is QuestionKind.APPROVE else wording.options
-    kept_wording = replace(wording, options=kept, may_decline=question.wording.may_decline)
-    return QuestionRevision(wording=kept_wording, deadline_seconds=deadline)
-
-
-def _arguments(wording: Wording) -> dict[str, Any]:
-    """The call that would have made this wording."""
-    options = [{"value": one.value, "label": one.label, "description": one.description} for one in wording.options]
-    return {
-        "question": wording.question,
-        "kind": str(wording.kind),
-        "context": wording.context,
-        "format": str(wording.format),
-        "options": options if wording.kind is QuestionKind.CHOICE else None,
-        "multiple": wording.multiple,
-        "form": wording.form,
-        "allow_text": wording.allow_text,
-        "secret": wording.secret,
-        "default": _default(wording.default),
-    }
-
-
-def _default(answer: QuestionAnswer | None) -> str | list[str] | Mapping[str, Any] | None:
+def _as_given(answer: QuestionAnswer | None) -> str | list[str] | Mapping[str, Any] | None:
     if answer is None:
         return None
     return answer.value or answer.text or list(answer.selected) or dict(answer.fields)

@@ -28,6 +28,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from postroom.kernel.acts.tools import with_words
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import Rule, caller_of
 from postroom.kernel.serving import REVISION
@@ -36,13 +37,14 @@ from postroom.kernel.values.errors import PostroomError, Refused
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.inbound import Assurance
-from postroom.questions.model import Question, QuestionKind, QuestionStatus, VerdictKind, Wording
+from postroom.questions.acts import WaitForAsk
+from postroom.questions.model import Question, QuestionKind, QuestionStatus, Said, VerdictKind, Wording
 from postroom.questions.questions import Asking
 from postroom.questions.rules.cards import made
 from postroom.questions.rules.judge import may_answer
-from postroom.questions.rules.reading import MAX_ANSWER_CHARACTERS, Given, check_given
+from postroom.questions.rules.reading import MAX_ANSWER_CHARACTERS
 from postroom.questions.rules.words import asking_words, is_hidden
-from postroom.questions.shapes import question_result
+from postroom.questions.shapes import document
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
 _POLL_MS: Final = 2000
@@ -127,9 +129,9 @@ class QuestionTasks(Extension):
         if question.is_open:
             return await self._open(ctx, who, question)
         view = await self._asking.wait(who, ask_id=question.id, wait_seconds=0)
-        result = question_result(view)
-        task = _task_shape(view.question, said=(result.structured_content or {})["next"])
-        dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+        shown = document(view)
+        task = _task_shape(view.question, said=shown["next"])
+        dumped = with_words(WaitForAsk.in_words(shown), shown).model_dump(by_alias=True, mode="json", exclude_none=True)
         return task if task["status"] == "cancelled" else {**task, "result": dumped}
 
     async def _open(self, ctx: _Call, who: Principal, question: Question) -> dict[str, Any]:
@@ -252,17 +254,15 @@ def _field(wording: Wording) -> dict[str, Any]:
     return {"type": "string", "title": "Answer", "oneOf": offered}
 
 
-def _given_of(wording: Wording, content: Mapping[str, Any]) -> Given:
-    """Raises ValidationError. What counts as an answer is judged elsewhere."""
+def _said_in(wording: Wording, content: Mapping[str, Any]) -> Said:
+    """What makes no sense is an answer that will be refused."""
     if wording.kind is QuestionKind.FORM:
-        return check_given({"fields": dict(content)})
-    return check_given({_said_as(wording): content.get(ANSWER, "")})
-
-
-def _said_as(wording: Wording) -> str:
-    if wording.kind is QuestionKind.TEXT:
-        return "text"
-    return "selected" if wording.multiple else "value"
+        return Said(fields=dict(content))
+    answer = content.get(ANSWER)
+    if wording.multiple:
+        return Said(selected=tuple(map(str, answer)) if isinstance(answer, list) else ())
+    word = answer if isinstance(answer, str) else ""
+    return Said(text=word) if wording.kind is QuestionKind.TEXT else Said(value=word)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +292,7 @@ class ClientForms:
             heard = await self.asking.answer(
                 who,
                 question.id,
-                _given_of(question.wording, said.content),
+                _said_in(question.wording, said.content),
                 channel=CHANNEL,
                 event_id=f"{event}:{question.revision}:{_digest(said.content)}",
                 revision=question.revision,

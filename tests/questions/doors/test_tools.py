@@ -30,7 +30,7 @@ from tests.questions.wire import SHOWS_FORMS, begin, message_of, said_in
 
 from postroom.kernel.values.principal import OPERATOR, Principal
 from postroom.questions import telling
-from postroom.questions.rules.reading import Given
+from postroom.questions.model import Said
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 KEYS = {
@@ -213,7 +213,7 @@ async def test_a_secret_is_handed_to_its_asker_once(house: Askers) -> None:
 
 
 async def _answer_in_the_console(house: Askers, ask_id: str, text: str) -> None:
-    await house.parts.asking.answer(OPERATOR, ask_id, Given(text=text), channel="console", event_id="e-1")
+    await house.parts.asking.answer(OPERATOR, ask_id, Said(text=text), channel="console", event_id="e-1")
 
 
 @pytest.mark.requirement("ask:who-asks")
@@ -330,7 +330,7 @@ async def opened(house: Askers, key: str, who: Principal = HEALTH) -> str:
 
 
 async def answered_at_the_desk(house: Askers, ask_id: str, text: str) -> None:
-    await house.parts.asking.answer(OPERATOR, ask_id, Given(text=text), channel="console", event_id=f"e-{ask_id}")
+    await house.parts.asking.answer(OPERATOR, ask_id, Said(text=text), channel="console", event_id=f"e-{ask_id}")
 
 
 @pytest.mark.requirement("ask:waiting")
