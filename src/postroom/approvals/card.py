@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import asdict, dataclass, field, replace
+from typing import Final
 
 from postroom.approvals import rules
 from postroom.approvals.model import (
@@ -207,23 +207,22 @@ class ShownFile(AttachedFile):
 
 
 def attached_files(content: Content) -> list[AttachedFile]:
-    return [AttachedFile(**_file(one)) for one in content.attachments]
+    return [
+        AttachedFile(
+            name=one.name,
+            visible_name=reveal(one.name),
+            size=one.size,
+            media_type=one.media_type,
+            sha256=one.sha256,
+            needs_approval=is_dangerous(one.media_type, one.name),
+        )
+        for one in content.attachments
+    ]
 
 
 def shown_files(shown: ShownAction) -> list[ShownFile]:
-    files = shown.action.content.attachments
-    return [ShownFile(**_file(one), preview=reveal(shown.previews.get(one.sha256, ""))) for one in files]
-
-
-def _file(one: Attachment) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "visible_name": reveal(one.name),
-        "size": one.size,
-        "media_type": one.media_type,
-        "sha256": one.sha256,
-        "needs_approval": is_dangerous(one.media_type, one.name),
-    }
+    files = attached_files(shown.action.content)
+    return [ShownFile(**asdict(one), preview=reveal(shown.previews.get(one.sha256, ""))) for one in files]
 
 
 # ---- asking about what is new, and ending what no one decided in time ----

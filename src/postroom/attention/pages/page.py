@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -119,7 +119,7 @@ class AttentionPages:
             **await self._policy(whose),
         )
 
-    async def _cells(self, visit: Visit, whose: Whose) -> dict[str, Any]:
+    async def _cells(self, visit: Visit, whose: Whose) -> dict[str, object]:
         """The line of figures and the list of one of them."""
         cell = visit.query.get("cell", "")
         cell = cell if cell in CELL_WORDS else "held"
@@ -138,7 +138,7 @@ class AttentionPages:
             "is_first": before is None,
         }
 
-    async def _around(self, visit: Visit, whose: Whose) -> dict[str, Any]:
+    async def _around(self, visit: Visit, whose: Whose) -> dict[str, object]:
         """What will happen, what is muted, and who is away."""
         state, _ = await self.attention.present(whose.id)
         names = await self.people.names()
@@ -156,7 +156,7 @@ class AttentionPages:
             "absences": [absence_words(one, names, whose.zone, visit.now_us) for one in away],
         }
 
-    async def _policy(self, whose: Whose) -> dict[str, Any]:
+    async def _policy(self, whose: Whose) -> dict[str, object]:
         own, _ = await self.attention.policy(whose.id)
         rules = await self.attention.rules(whose.id)
         household = self.attention.book.household

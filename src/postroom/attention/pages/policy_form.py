@@ -212,9 +212,9 @@ def _whole(text: str) -> int | str | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else text
 
 
-def _agents(form: PolicyForm, kept: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _agents(form: PolicyForm, kept: Document, base: Document) -> dict[str, Document]:
     """A leave that the household gives and the person did not tick is taken back."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Document] = {}
     ticked = {one.name for one in form.agents if one.critical}
     for one in form.agents:
         found[one.name] = {"ceiling": one.ceiling} if one.ceiling else {}

@@ -271,13 +271,13 @@ class _Turn:
         due = next_due(scene)
         if due is None or due.at_us > self.now_us:
             return
-        fields: dict[str, Any] = {"reasons": (HoldReason(due.because),), "step": due.step}
+        urgency, reasons = scene.standing.urgency, (HoldReason(due.because),)
         if due.kind is _K.GIVE_UP or due.person is None:
-            self._make(scene, due.kind, urgency=scene.standing.urgency, **fields)
+            self._make(scene, due.kind, urgency=urgency, reasons=reasons, step=due.step)
             return
         cause = f"step/{due.step}" if due.step else f"repeat/{scene.standing.repeats + 1}"
-        where = {"person": due.person, "channel": due.channel, "urgency": scene.standing.urgency}
-        self._send(scene, due.kind, cause, **where, **fields)
+        where = {"person": due.person, "channel": due.channel}
+        self._send(scene, due.kind, cause, urgency=urgency, reasons=reasons, step=due.step, **where)
 
     def _digest(self, members: list[Member], person: str, channel: str, due_us: int) -> Digest:
         return frozen(members, person=person, channel=channel, at_us=self.now_us, due_us=due_us)
