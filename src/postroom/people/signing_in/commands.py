@@ -6,9 +6,10 @@ import asyncio
 import os
 import shlex
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -30,16 +31,6 @@ if TYPE_CHECKING:
     from postroom.people.model import Person as ModelPerson
 
 
-Person = Annotated[str | None, typer.Option("--person", help="A person, by id; decides and answers.")]
-Program = Annotated[str | None, typer.Option("--program", help="A program that serves one person, by name.")]
-User = Annotated[
-    str | None, typer.Option("--user", help="A token of an earlier kind: a person, by id, for the inbox alone.")
-]
-Butler = Annotated[str | None, typer.Option("--butler", help="A butler, by name.")]
-Connector = Annotated[str | None, typer.Option("--connector", help="A connector, by name.")]
-Operator = Annotated[
-    bool, typer.Option("--operator", help="The owner, for commands and programs on the household's own machine.")
-]
 For = Annotated[str | None, typer.Option("--for", help="Whose inbox a program writes to and reads; with --program.")]
 Label = Annotated[str, typer.Option("--label", help="The device or machine it is for, to know it again in the list.")]
 Email = Annotated[
@@ -54,30 +45,51 @@ End = Annotated[bool, typer.Option("--end", help="Instead, sign this person out 
 app = typer.Typer(help="Make, list and revoke the tokens callers identify themselves with.", no_args_is_help=True)
 
 
-def caller(
-    *,
-    person: str | None,
-    program: str | None,
-    user: str | None,
-    butler: str | None,
-    connector: str | None,
-    operator: bool,
-    serves: str | None = None,
-) -> Principal | None:
-    """None when the options name no caller; of a program `serves` may be missing here."""
-    named = (
-        (Role.PERSON, person),
-        (Role.PROGRAM, program),
-        (Role.USER, user),
-        (Role.BUTLER, butler),
-        (Role.CONNECTOR, connector),
-    )
-    chosen = [Principal(role, _name(role, name)) for role, name in named if name is not None]
-    chosen += [OPERATOR] if operator else []
+# Whom a token is for, in the same options at every command; their names are those of the roles.
+
+_CALLERS: Final[Mapping[Role, Any]] = {
+    Role.PERSON: typer.Option("--person", help="A person, by id; decides and answers."),
+    Role.PROGRAM: typer.Option("--program", help="A program that serves one person, by name."),
+    Role.USER: typer.Option("--user", help="A token of an earlier kind: a person, by id, for the inbox alone."),
+    Role.BUTLER: typer.Option("--butler", help="A butler, by name."),
+    Role.CONNECTOR: typer.Option("--connector", help="A connector, by name."),
+    Role.OPERATOR: typer.Option(
+        "--operator", help="The owner, for commands and programs on the household's own machine."
+    ),
+}
+
+
+def naming_a_caller(run: Callable[..., None]) -> Callable[..., None]:
+    """In the place of the parameter `named` stand the options that name a caller; it gets whom they name."""
+
+    def command(**typed: Any) -> None:
+        run(named=_caller({role: typed.pop(role) for role in _CALLERS}), **typed)
+
+    options = [
+        Parameter(role, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+        for role, option in _CALLERS.items()
+        for kind, default in [(bool, False) if role is Role.OPERATOR else (str | None, None)]
+    ]
+    parameters = [
+        each
+        for one in signature(run, eval_str=True).parameters.values()
+        for each in (options if one.name == "named" else [one.replace(kind=Parameter.KEYWORD_ONLY)])
+    ]
+    command.__doc__, command.__name__ = run.__doc__, run.__name__
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command
+
+
+def _caller(given: Mapping[Role, Any]) -> Principal | None:
+    """None when the options name no caller; of a program it is not known yet whom it serves."""
+    chosen = [
+        OPERATOR if role is Role.OPERATOR else Principal(role, _name(role, name))
+        for role, name in given.items()
+        if name is not None and name is not False
+    ]
     if len(chosen) > 1:
         raise one_caller()
-    if serves is not None:
-        return _program(chosen, serves)
     return chosen[0] if chosen else None
 
 
@@ -100,10 +112,10 @@ def known(held: Iterable[Held], principal: Principal) -> Principal:
     return found
 
 
-def _program(chosen: list[Principal], serves: str) -> Principal:
-    if not chosen or chosen[0].role is not Role.PROGRAM:
+def _program(named: Principal | None, serves: str) -> Principal:
+    if named is None or named.role is not Role.PROGRAM:
         raise SettingsError("--for goes with --program: it says whose inbox the program writes to.")
-    return Principal(Role.PROGRAM, chosen[0].name, person=_name(Role.PERSON, serves))
+    return Principal(Role.PROGRAM, named.name, person=_name(Role.PERSON, serves))
 
 
 def _name(role: Role, text: str) -> str:
@@ -121,14 +133,10 @@ def _name(role: Role, text: str) -> str:
 
 
 @app.command("create")
+@naming_a_caller
 def create(
-    person: Person = None,
-    program: Program = None,
+    named: Principal | None = None,
     serves: For = None,
-    user: User = None,
-    butler: Butler = None,
-    connector: Connector = None,
-    operator: Operator = False,
     label: Label = "",
     email: Email = None,
     agent: Agent = None,
@@ -137,15 +145,7 @@ def create(
     json: Json = False,
 ) -> None:
     """Make one more token; the caller's others keep working."""
-    principal = caller(
-        person=person,
-        program=program,
-        serves=serves,
-        user=user,
-        butler=butler,
-        connector=connector,
-        operator=operator,
-    )
+    principal = named if serves is None else _program(named, serves)
     if principal is None:
         raise one_caller()
     if principal.role is Role.PROGRAM and principal.person is None:
@@ -159,19 +159,14 @@ def create(
 
 
 @app.command("show")
+@naming_a_caller
 def show(
     id: Id = None,
-    person: Person = None,
-    program: Program = None,
-    user: User = None,
-    butler: Butler = None,
-    connector: Connector = None,
-    operator: Operator = False,
+    named: Principal | None = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Print a token that was made before, the caller's newest; who may read the file may do this."""
-    named = caller(person=person, program=program, user=user, butler=butler, connector=connector, operator=operator)
     _print(_chosen(_file(home), id, named, home)[-1], json)
 
 
@@ -190,19 +185,14 @@ def list_tokens(home: Home = None, json: Json = False) -> None:
 
 
 @app.command("revoke")
+@naming_a_caller
 def revoke(
     id: Id = None,
-    person: Person = None,
-    program: Program = None,
-    user: User = None,
-    butler: Butler = None,
-    connector: Connector = None,
-    operator: Operator = False,
+    named: Principal | None = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Take back one token, or all of a caller, at once, with the caller's console sessions."""
-    named = caller(person=person, program=program, user=user, butler=butler, connector=connector, operator=operator)
     file = _file(home)
     gone = _chosen(file, id, named, home)
     principal = gone[0].principal
