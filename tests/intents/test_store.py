@@ -108,7 +108,7 @@ async def test_half_characters_in_what_somebody_sent_are_kept_apart_from_the_tex
 
     rows = await database.read(lambda connection: connection.execute(select(intents.c.payload)).scalars().all())
 
-    assert rows == ['{"question":"\\u0000"}']
+    assert rows == ['{"question": "\\u0000"}']
     assert (await store.get(intent.id)) == intent
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -40,7 +39,7 @@ from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
 from postroom.kernel.values.fields import storable
 from postroom.message.attachment import Attachment, attachments_of_text, attachments_text
-from postroom.message.inbound import Flag, InboundMessage, InboundTrouble
+from postroom.message.inbound import InboundMessage, InboundTrouble
 from postroom.people.store.tables import people
 from postroom.questions.store.presentations import Written
 
@@ -223,9 +222,7 @@ def _columns(message: InboundMessage, new_id: str, now_us: int) -> dict[str, Any
         id=new_id,
         event_id=message.event_id,
         place=message.places[0],
-        places=json.dumps(message.places),
         thread=message.thread_identity,
-        flags=json.dumps(sorted(message.flags)),
         text=None if message.text is None else storable(message.text),
         subject=None if message.subject is None else storable(message.subject),
         attachments=attachments_text(message.files),
@@ -240,8 +237,6 @@ def kept_of(row: Row[Any]) -> KeptMessage:
     message = read(
         InboundMessage,
         row,
-        places=tuple(json.loads(row.places)),
-        flags=frozenset(Flag(one) for one in json.loads(row.flags)),
         files=attachments_of_text(row.attachments),
         original=None,
         offers=(),

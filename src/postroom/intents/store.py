@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -45,15 +45,12 @@ from postroom.intents.model import (
     IntentEventType,
     IntentStatus,
     Round,
-    Step,
-    StepKind,
     ended_by,
 )
 from postroom.kernel.database.engine import Database, Repeated, wait_for_turn, write_twice
-from postroom.kernel.database.rows import read, values
+from postroom.kernel.database.rows import UNREADABLE, read, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
 from postroom.kernel.values.errors import Code, Refused
-from postroom.kernel.values.fields import strict_json
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.webhooks import WebhookEvent, webhook_deliveries, webhook_subscriptions
 from postroom.message.delivery import Status
@@ -166,41 +163,16 @@ _FIXED: Final = (
 )
 
 
-def _intent_row(intent: AgentIntent) -> dict[str, Any]:
-    fixed = {"payload": _text(intent.payload), "metadata": _text(intent.metadata)}
-    return values(intent, **changing_columns(intent) | fixed)
-
-
 def changing_columns(intent: AgentIntent) -> dict[str, Any]:
-    return values(
-        intent,
-        without=_FIXED,
-        plan=json.dumps([[str(step.kind), step.at_us, step.to_agent] for step in intent.plan]),
-        result=_text(intent.result) if intent.result is not None else None,
-    )
+    return values(intent, without=_FIXED)
 
 
 def read_intent(row: Row[Any]) -> AgentIntent:
-    return read(
-        AgentIntent,
-        row,
-        payload=json.loads(row.payload),
-        metadata=json.loads(row._mapping["metadata"]),
-        plan=tuple(Step(StepKind(kind), at_us, to_agent) for kind, at_us, to_agent in json.loads(row.plan)),
-        result=json.loads(row.result) if row.result is not None else None,
-    )
-
-
-def _event_row(event: IntentEvent) -> dict[str, Any]:
-    return values(event, payload=_text(event.payload))
+    return read(AgentIntent, row)
 
 
 def read_event(row: Row[Any]) -> IntentEvent:
-    return read(IntentEvent, row, payload=json.loads(row.payload))
-
-
-def _text(document: Mapping[str, Any]) -> str:
-    return strict_json(dict(document), separators=(",", ":"))
+    return read(IntentEvent, row)
 
 
 # What those who want to hear of an intent are told.
@@ -278,7 +250,7 @@ class StoredIntents:
         def work(connection: Connection) -> tuple[AgentIntent, bool]:
             if known := _known(connection, change.intent):
                 return known, False
-            connection.execute(insert(intents), _intent_row(change.intent))
+            connection.execute(insert(intents), values(change.intent))
             self._append(connection, change)
             return change.intent, True
 
@@ -399,8 +371,8 @@ class StoredIntents:
         over = before.is_open and not change.intent.is_open
         asked = hold_questions(connection, SubjectKind.INTENT, [before.id]) if over else []
         if change.intent != before:
-            values = changing_columns(change.intent)
-            connection.execute(update(intents).where(intents.c.id == before.id).values(values))
+            changed = changing_columns(change.intent)
+            connection.execute(update(intents).where(intents.c.id == before.id).values(changed))
         self._append(connection, change, before)
         for question in asked:
             if question.id != but:
@@ -415,7 +387,7 @@ class StoredIntents:
             _tell_subscribers(connection, change, self._mint)
             newcomers = _newcomers(connection, change.intent, before)
             wait_for_turn(connection)
-            events = [_event_row(event) for event in change.events]
+            events = [values(event) for event in change.events]
             connection.execute(insert(intent_events).values(position=_NEXT_POSITION), events)
             if newcomers:
                 connection.execute(insert(intent_members).values(position=_LAST_POSITION), newcomers)
@@ -441,7 +413,7 @@ def _readable(rows: Iterable[Row[Any]], bad: list[str]) -> tuple[AgentIntent, ..
     for row in rows:
         try:
             found.append(read_intent(row))
-        except (ValueError, TypeError, KeyError):
+        except (*UNREADABLE, AttributeError):  # its plan may be a list of anything
             bad.append(row.id)
     return tuple(found)
 
