@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
+from chaos.proxy import Proxy
 
 from postroom.channels.apprise.channel import AppriseService
 from postroom.household.delivery import ledger_view
@@ -242,6 +244,51 @@ async def test_a_reply_that_was_written_in_time_is_the_answer(
 
     assert ended.question.status is status
     assert ended.question.answer is not None and ended.question.answer.value == ("yes" if written else "no")
+
+
+@pytest.mark.requirement("ask:sent-in-time")
+@pytest.mark.parametrize("kept_off", ["a restart", "a sleep of the machine"])
+async def test_a_reply_in_time_counts_although_the_channel_comes_back_long_after_the_household(
+    home: Path, monkeypatch: pytest.MonkeyPatch, kept_off: str
+) -> None:
+    real, ahead_us = SystemClock.now_us, [0]
+    monkeypatch.setattr(SystemClock, "now_us", lambda self: real(self) + ahead_us[0])
+
+    async def without_an_end(house: Living, question_id: str, minutes: int) -> None:
+        for _ in range(minutes * 3):
+            ahead_us[0] += seconds(20)
+            await parts(house).questions.look()
+        found = await parts(house).store.get(question_id)
+        assert found is not None and found.is_open
+
+    async with AsyncExitStack() as stack:
+        provider = await stack.enter_async_context(serve(token="1:home"))
+        line = await stack.enter_async_context(Proxy(int(urlsplit(provider.bot_api_url).port or 0)))
+        account = {"telegram": {"token": "1:home", "api_base_url": f"http://127.0.0.1:{line.port}"}}
+        before = AsyncExitStack()
+        house = await before.enter_async_context(living(home, LIFTED, QUICK, REAL, account))
+        view = await ask(house, deadline_seconds=3600, default="no")
+        card = await Phone(house, provider).shows("Ship it?")
+        await shown(house, view, PresentationStatus.SHOWN)
+        line.refuse = True
+        line.reset_all()
+        if kept_off == "a restart":
+            await before.aclose()
+        async with aiohttp.ClientSession() as http:
+            said = {"chat_id": OWNER_CHAT, "text": "yes", "reply_to_message_id": card["message_id"]}
+            await http.post(f"{provider.bot_api_url}/sandbox/telegram/inbound", json=said)
+        ahead_us[0] += 2 * HOUR_US
+        if kept_off == "a restart":
+            house = await stack.enter_async_context(living(home, LIFTED, QUICK, REAL, account))
+        else:
+            stack.push_async_exit(before)
+
+        await without_an_end(house, view.question.id, minutes=8)
+        line.heal()
+        ended = await parts(house).asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=SECONDS)
+
+    assert ended.question.status is QuestionStatus.ANSWERED
+    assert ended.question.answer is not None and ended.question.answer.value == "yes"
 
 
 @pytest.mark.requirement("talk:flood")

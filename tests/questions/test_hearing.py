@@ -12,6 +12,7 @@ from tests.clock import FakeClock
 from tests.questions.asking_office import ANNA, CHANNELS, MINT, Office, opened_office
 from tests.questions.card_post import CardPost
 from tests.questions.sample_questions import new_question
+from tests.questions.test_timekeeper import present
 
 from postroom.kernel.database.marks import Marks
 from postroom.kernel.running.loop import Signal
@@ -485,13 +486,18 @@ class Ear:
 
 async def test_nothing_is_known_before_the_first_look_and_nothing_is_owed_where_none_listens(small: Office) -> None:
     ear = Ear(small)
-    assert Listening(Marks(small.database), small.store, ear.clock, lambda: None).caught_up() is None
+    shown = (await small.ask(to="anna")).question.id
+    deaf = Listening(Marks(small.database), small.store, ear.clock, lambda: None)
+    assert await deaf.caught_up(shown) is None
     listening = ear.started()
-    assert listening.caught_up() == 0
+    listening.expect("email")
+    assert await listening.caught_up(shown) is None
+    await present(small, CardPost())
+    assert await listening.caught_up(shown) == 0
     await listening.looked("telegram", ear.clock.now_us(), everything=False)
-    assert listening.caught_up() == 0
+    assert await listening.caught_up(shown) == 0
     await listening.looked("telegram", ear.clock.now_us(), everything=True)
-    assert listening.caught_up() == ear.clock.now_us()
+    assert await listening.caught_up(shown) == ear.clock.now_us()
     assert ear.told == [1]
 
 

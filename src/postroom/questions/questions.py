@@ -76,7 +76,7 @@ _AT_ONCE: Final = 10_000
 _AGAIN_SECONDS: Final = 60.0
 _ASLEEP_SECONDS: Final = 30  # whoever keeps time looks every five
 _Changed = Callable[[Question], None]
-_CaughtUp = Callable[[], int | None]
+_CaughtUp = Callable[[str], Awaitable[int | None]]  # by the id of a question
 _First = Callable[[Question, QuestionStep, int], Awaitable[None]]
 
 
@@ -107,7 +107,7 @@ def _nothing(_question: Question) -> None:
     return None
 
 
-def _caught_up() -> int | None:
+async def _caught_up(_question_id: str) -> int | None:
     return None
 
 
@@ -115,7 +115,7 @@ class Questions:
     """
     `changed` is rung after every commit, with the question as it is then.
 
-    `caught_up` says until when everything that people sent has been read; None when nothing can be on its way.
+    `caught_up` says until when everything has been read where a question is shown; None when nothing can be on its way.
     """
 
     def __init__(
@@ -185,24 +185,25 @@ class Questions:
         waiting = await self._store.due(now_us, _QUESTIONS_AT_A_TIME)
         again: list[int] = []
         for question in waiting:
-            plan = self._due(question, now_us)
+            read_us = await self._caught_up(question.id)
+            plan = self._due(question, now_us, read_us)
             if first is not None:
                 for step in plan.steps:
                     await first(question, step, now_us)
             if plan.steps:
-                await self._change(question.id, partial(self._step, now_us=now_us))
+                await self._change(question.id, partial(self._step, now_us=now_us, read_us=read_us))
             if plan.next_at_us is not None:
                 again.append(plan.next_at_us)
         later = now_us if len(waiting) == _QUESTIONS_AT_A_TIME else await self._store.next_due(now_us)
         return min([*again, *([] if later is None else [later])], default=None)
 
-    def _due(self, question: Question, now_us: int) -> Plan:
+    def _due(self, question: Question, now_us: int, read_us: int | None) -> Plan:
         self._stay_awake(now_us)
-        return due(question, now_us, caught_up_until_us=self._caught_up(), awake_since_us=self._awake_since_us)
+        return due(question, now_us, caught_up_until_us=read_us, awake_since_us=self._awake_since_us)
 
-    def _step(self, question: Question, now_us: int) -> QuestionChange:
+    def _step(self, question: Question, now_us: int, read_us: int | None) -> QuestionChange:
         """Planned again under the lock: an answer may have come meanwhile."""
-        return taken(question, self._due(question, now_us), now_us)
+        return taken(question, self._due(question, now_us, read_us), now_us)
 
     def _stay_awake(self, now_us: int) -> None:
         """Asked every few seconds, unless the household was down, or its machine asleep."""

@@ -110,9 +110,12 @@ class Listening:
     def after_a_gap(self, repair: _Repair) -> None:
         self._repairs.append(repair)
 
-    def caught_up(self) -> int | None:
-        """Until when everything has been read on every channel; None when none is listened to."""
-        return min(self._read_until.values(), default=None)
+    async def caught_up(self, question_id: str) -> int | None:
+        """Until when everything has been read where this one is shown; None when nobody listens there."""
+        if not self._read_until:
+            return None
+        shown_on = await self._agenda.shown_on(question_id)
+        return min((self._read_until[one] for one in shown_on if one in self._read_until), default=None)
 
     async def patience(self, channel: str, longest_seconds: float) -> float:
         """How long the next look may wait for something to come: the first one not at all, so that a gap is known."""

@@ -31,8 +31,8 @@ from postroom.questions.rules.request import QuestionRequest, fingerprint
 
 _NO_CHANNEL: Final = "no channel is set up; the question waits in the console"
 GONE: Final = "this person is no longer known"
-CATCH_UP_SECONDS: Final = 60  # how long we wait for what people sent in time and we have not read yet
-OUTAGE_SECONDS: Final = 600  # and how long for a channel that was heard before it went away
+CATCH_UP_SECONDS: Final = 60  # how long a reminder waits for what people sent in time and we have not read yet
+PATIENCE_SECONDS: Final = 600  # how long an end waits for it: longer than a channel is usually out of reach
 _LOOK_AGAIN_US: Final = SECOND_US
 
 
@@ -155,7 +155,7 @@ def due(question: Question, now_us: int, *, caught_up_until_us: int | None = Non
     """
     What is to be done now, and when to look again.
 
-    `caught_up_until_us`: all that people sent until then has been read; None when nothing can be on its way.
+    `caught_up_until_us`: until then everything has been read where it is shown; None when nothing can be on its way.
     `awake_since_us`: before that nobody was here to read, so that only since then does patience run out.
     """
     if not question.is_open:
@@ -171,10 +171,14 @@ def due(question: Question, now_us: int, *, caught_up_until_us: int | None = Non
 
 
 def _ending(question: Question, now_us: int, caught_up_until_us: int | None, awake_since_us: int) -> Plan:
-    """Not before what was sent in time has been read, and not for ever after."""
+    """
+    Not before what was sent in time has been read, and not for ever after.
+
+    Whatever keeps us from reading (we were down, the machine slept, the channel is away), patience begins when we
+    could have read what was sent at the last moment.
+    """
     caught_up = _has_read(question.expires_at_us, caught_up_until_us)
-    latest = max(question.expires_at_us, awake_since_us) + seconds(CATCH_UP_SECONDS)
-    latest = max(latest, (caught_up_until_us or 0) + seconds(OUTAGE_SECONDS))
+    latest = max(question.expires_at_us, awake_since_us) + seconds(PATIENCE_SECONDS)
     if caught_up or now_us >= latest:
         return Plan(steps=(QuestionStep.EXPIRE,), caught_up=caught_up)
     return Plan(next_at_us=min(now_us + _LOOK_AGAIN_US, latest))

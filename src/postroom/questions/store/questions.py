@@ -21,6 +21,7 @@ from postroom.questions.model import (
     Heard,
     KeptAttempt,
     Presentation,
+    PresentationStatus,
     Question,
     QuestionAnswer,
     QuestionChange,
@@ -209,6 +210,13 @@ class StoredQuestions:
         table = questions.c
         later = select(table.next_at).where(table.next_at > after_us).order_by(table.next_at).limit(1)
         return await self._database.read(lambda connection: connection.execute(later).scalar())
+
+    async def shown_on(self, question_id: str) -> Sequence[str]:
+        """The channels where a card of it is, or may be: a delivery of which the end is not known yet counts."""
+        table = presentations.c
+        sent = and_(table.delivery_id.is_not(None), table.status != str(PresentationStatus.FAILED))
+        asked = select(table.channel).where(table.question_id == question_id, sent).distinct()
+        return await self._database.read(lambda connection: connection.execute(asked).scalars().all())
 
     async def listing(
         self,
