@@ -9,10 +9,10 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 if "$@" >"$log" 2>&1; then
-    postroom notify "Backup of $day is done." --key "backup-$day-done" --priority low
+    postroom notify "Backup of $day is done." --idempotency-key "backup-$day-done" --priority low
 else
     code=$?
     { echo "Backup of $day failed with $code:"; tail -n 20 "$log"; } |
-        postroom notify - --key "backup-$day-failed" --priority high
+        postroom notify - --idempotency-key "backup-$day-failed" --priority high
     exit "$code"
 fi

@@ -58,7 +58,7 @@ async def test_a_message_that_is_refused_is_told_on_standard_error(home: Path, m
     general = free_port()
     monkeypatch.setenv("POSTROOM_PORTS__GENERAL", str(general))
     async with living(home, QUICK, {"ports": {"general": general}}):
-        done = await postroom_beside("notify", "Hello", "--to", "Nobody I know")
+        done = await postroom_beside("notify", "Hello", "--recipient", "Nobody I know")
 
     assert (done.code, done.out) == (1, "")
     assert done.error.startswith("Not delivered: ") and "known contact" in done.error

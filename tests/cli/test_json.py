@@ -69,11 +69,11 @@ async def test_what_commands_print_has_the_shape_that_is_written_down(
         await run("people import", "people.csv")
         await run("contacts import", "people.csv")
         await run("contacts list")
-        waiting = (await run("notify", "Hi", "--to", "Eve", "-c", "email"))["action_id"]
+        waiting = (await run("notify", "Hi", "--recipient", "Eve", "-c", "email"))["action_id"]
         await run("approvals list")
         await run("approvals show", waiting)
         await run("approvals approve", waiting, "--yes")
-        another = (await run("notify", "Ho", "--to", "Eve", "-c", "email"))["action_id"]
+        another = (await run("notify", "Ho", "--recipient", "Eve", "-c", "email"))["action_id"]
         await run("approvals reject", another, "--reason", "no")
         await run("people history", "Eve")
         await run("people remove", "Bob", "--yes")

@@ -49,11 +49,11 @@ async def test_delivered_and_waiting_are_0_and_muted_and_refused_are_apart(
         attention = alive.household.attention
         assert attention is not None
         delivered = await postroom_beside("notify", "Hello", *TELEGRAM)
-        parked = await postroom_beside("notify", "Hello", "--channel", "email", "--to", "Eve")
+        parked = await postroom_beside("notify", "Hello", "--channel", "email", "--recipient", "Eve")
         lowered = await postroom_beside("notify", "Fire", *TELEGRAM, "--urgency", "critical")
         await attention.mute("owner", agent="health")
         muted = await postroom_beside("notify", "Hello", *TELEGRAM)
-        wrong = await postroom_beside("notify", "Hello", *TELEGRAM, "--to", "No One")
+        wrong = await postroom_beside("notify", "Hello", *TELEGRAM, "--recipient", "No One")
 
     assert [one.code for one in (delivered, parked, lowered, muted, wrong)] == [0, 0, 0, 3, 1]
     assert "delivered: delivery " in delivered.out
@@ -98,6 +98,32 @@ def test_wait_tries_again_when_there_is_room(
     assert slept or done.error.strip().endswith("Try again in 6 s, or let --wait do it."), done
 
 
+def test_an_option_under_its_former_name_is_taken_and_says_what_it_is_called_now(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[dict[str, Any]]()
+    monkeypatch.setattr(command, "_here", lambda *more: asked.append(more[-2]) or SENT)
+
+    done = postroom("notify", "Hello", "--to", "Bob", "--key", "k", "--expires", "2h", "--wait", "1m")
+    both = postroom("notify", "Hello", "--to", "Bob", "--recipient", "Ann")
+    odd = postroom("notify", "Hello", "--urgency", "soon")
+
+    assert done.code == 0, done
+    assert asked == [
+        {
+            "message": "Hello",
+            "recipient": "Bob",
+            "idempotency_key": "k",
+            "expires_in_seconds": 7200,
+            "wait_seconds": 60,
+        }
+    ]
+    for former, now in (("--to", "--recipient"), ("--key", "--idempotency-key"), ("--expires", "--expires-in")):
+        assert f"{former} is called {now} now." in done.error
+    assert both.code == 1 and "--to: is called --recipient now; give one of them." in both.error
+    assert odd.code == 1 and "--urgency: there is no 'soon'" in odd.error
+
+
 def test_json_stays_the_whole_answer(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answer: dict[str, Any] = {"status": "muted", "notice_id": "n", "reasons": ["muted"]}
     monkeypatch.setattr(command, "_here", lambda *_: answer)
@@ -119,10 +145,10 @@ async def test_the_people_a_name_may_mean_are_named_and_an_id_settles_it(
         monkeypatch.setenv("POSTROOM_TOKEN", there.token("operator"))
         ids = [await added(name, chat) for name, chat in (("Bob", 2001), ("Bob", 2002), ("Bob Stone", 2003))]
         monkeypatch.setenv("POSTROOM_TOKEN", there.token("health"))
-        unheard = await postroom_beside("notify", "Hi", "--channel", "telegram", "--to", "Bob")
+        unheard = await postroom_beside("notify", "Hi", "--channel", "telegram", "--recipient", "Bob")
         monkeypatch.setenv("POSTROOM_TOKEN", there.token("operator"))
-        refused = await postroom_beside("notify", "Hi", "--channel", "telegram", "--to", "Bob")
-        sent = await postroom_beside("notify", "Hi", "--channel", "telegram", "--to", ids[1])
+        refused = await postroom_beside("notify", "Hi", "--channel", "telegram", "--recipient", "Bob")
+        sent = await postroom_beside("notify", "Hi", "--channel", "telegram", "--recipient", ids[1])
         arrived = await chats(there)
 
     assert refused.code == 1 and "Several people are called 'Bob'; say which one by its id:" in refused.error

@@ -14,6 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from postroom.channels.capabilities import KINDS
+from postroom.household.attention import build_attention
 from postroom.household.peers import InsideDoor, MemoryPeer, SwitchboardOverWire
 from postroom.household.ports import ScriptDoor
 from postroom.household.store import file_taking, open_store
@@ -163,6 +164,7 @@ async def door_for_programs(household: Living) -> AsyncIterator[str]:
             channels=KINDS,
             files=file_taking(household.settings, store, (), SystemClock()),
             approvals=None,
+            attention=build_attention(household.settings, store, SystemClock()),
         )
         app = FastAPI()
         for router in door.routers():

@@ -14,8 +14,20 @@ from typing import Any, Final, Protocol
 from pydantic import ConfigDict
 from typing_extensions import TypedDict
 
-from postroom.attention.model import is_notice_id
-from postroom.kernel.acts.declaration import EVERYONE, READS, Act, Answer, Call, Hints, HttpRoute, Kind, Tool, act
+from postroom.kernel.acts.declaration import (
+    EVERYONE,
+    READS,
+    Act,
+    Answer,
+    Call,
+    Command,
+    CommandOption,
+    Hints,
+    HttpRoute,
+    Kind,
+    Tool,
+    act,
+)
 from postroom.kernel.acts.reading import Whatever, judged, needed
 from postroom.kernel.values.errors import PostroomError, Refused, ValidationError, failure_document
 from postroom.kernel.values.ids import is_uuid
@@ -224,7 +236,23 @@ _NOTIFY: Final = HttpRoute(
 )
 
 
-@act(by=EVERYONE, tool=Tool("notify", _SENDS, without=_IN_A_CONVERSATION), route=_NOTIFY)
+COMMAND: Final = Command(
+    "notify",
+    ("message",),
+    {
+        "message": CommandOption(words="What to say; - reads it from standard input."),
+        "channel": CommandOption(("--channel", "-c"), words=f"Such as {SPOKEN}, or auto."),
+        "priority": CommandOption(metavar="high|medium|low"),
+        "on_uncertain": CommandOption(metavar="resend|hold"),
+        "format": CommandOption(words="Of the message; plain by default.", metavar="plain|markdown"),
+        "urgency": CommandOption(metavar="|".join(URGENCIES)),
+        "wait_seconds": CommandOption(words="How long to wait for the outcome; what a limit refuses is tried again"),
+    },
+    without=(*_IN_A_CONVERSATION, "attachments"),  # files are handed in by --attach
+)
+
+
+@act(by=EVERYONE, tool=Tool("notify", _SENDS, without=_IN_A_CONVERSATION), route=_NOTIFY, command=COMMAND)
 class Send(Notify):
     """
     Deliver a message to a person over {channels}: by default to your own person, on the first channel that reaches
@@ -245,6 +273,8 @@ def channel_words(names: Iterable[str]) -> str:
 
 def named(delivery_id: object, notice_id: object) -> str:
     """One of both; an id of either kind is taken for `delivery_id`."""
+    from postroom.attention.model import is_notice_id  # a command that sends does without its rules
+
     if notice_id is not None and delivery_id is not None:
         raise ValidationError("Give either delivery_id or notice_id.")
     given = notice_id if notice_id is not None else delivery_id

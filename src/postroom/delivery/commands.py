@@ -13,92 +13,75 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from postroom.delivery.acts import COMMAND, Send
+from postroom.kernel.acts.commands import flags_of, read_typed, with_options_of
+from postroom.kernel.acts.reading import arguments_schema
 from postroom.kernel.running.terminal import Home, Json, Roster, complain, say, say_json
 from postroom.kernel.values.errors import SettingsError, UserError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.message.wishes import AUTO
 from postroom.settings.glance import SettingsGlance, glance_from_process
 from postroom.settings.reach import Elsewhere, elsewhere
-from postroom.settings.written import DEFAULT_CHANNEL, SPOKEN
+from postroom.settings.written import DEFAULT_CHANNEL
 
 _NOT_THERE: Final = "--as: at POSTROOM_URL the token says who speaks; leave this out, or set another POSTROOM_TOKEN."
 _MUTED: Final = 3  # the exit code of what is stored and not sent
 _BUTLER: Final = "general"
 _Send = Callable[[dict[str, Any], float], dict[str, Any]]
-_Channel = Annotated[
-    str | None,
-    typer.Option("--channel", "-c", help=f"Such as {SPOKEN}, or auto; {DEFAULT_CHANNEL}, or what POSTROOM_URL finds."),
-]
-_Wait = Annotated[
-    float | None,
-    typer.Option(
-        "--wait", min=0, max=600, help="Seconds to wait for the outcome; what a limit refuses is tried again."
-    ),
-]
 _As = Annotated[
     str | None, typer.Option("--as", help="The butler that speaks: general, or whose token POSTROOM_TOKEN is.")
 ]
 
 
+_FORMER: Final = {"to": "recipient", "key": "idempotency_key", "expires": "expires_in_seconds"}
+_Former = Annotated[str | None, typer.Option(hidden=True)]
+
+
+@with_options_of(Send, COMMAND)
 def notify(
-    message: Annotated[str, typer.Argument(help="What to say; - reads it from standard input.")],
-    channel: _Channel = None,
-    recipient: Annotated[
-        str | None, typer.Option("--to", help="An address or a contact; the owner by default.")
-    ] = None,
-    subject: Annotated[str | None, typer.Option("--subject")] = None,
     butler: _As = None,
-    key: Annotated[
-        str | None, typer.Option("--key", help="Send once for this key, however often it is called.")
-    ] = None,
-    priority: Annotated[str | None, typer.Option("--priority", help="high, medium or low.")] = None,
-    format: Annotated[str | None, typer.Option("--format", help="Of the message: plain or markdown.")] = None,
     attach: Annotated[
         list[Path] | None, typer.Option("--attach", help="A file that goes with it; may be given several times.")
     ] = None,
-    urgency: Annotated[
-        str | None, typer.Option("--urgency", help="passive, normal, time_sensitive or critical.")
-    ] = None,
-    category: Annotated[str | None, typer.Option("--category", help="What kind it is, such as security.")] = None,
-    thread: Annotated[str | None, typer.Option("--thread", help="What it belongs together with.")] = None,
-    supersedes: Annotated[
-        str | None, typer.Option("--supersedes", help="Replaces what was sent under this key.")
-    ] = None,
-    needs_ack: Annotated[bool, typer.Option("--needs-ack", help="A person has to acknowledge it.")] = False,
-    expires: Annotated[str | None, typer.Option("--expires", help="Not worth showing after this: 30m, 2h, 1d.")] = None,
-    wait_seconds: _Wait = None,
+    to: _Former = None,
+    key: _Former = None,
+    expires: _Former = None,
     home: Home = None,
     roster: Roster = None,
     json: Json = False,
+    **typed: Any,
 ) -> None:
     """Send a message; exits with 0 delivered, stored or held, 3 muted, 1 refused or failed; POSTROOM_URL: elsewhere."""
     settings = glance_from_process(overrides := {"home": home, "roster": roster})
-    _check_words(priority, format, urgency)
-    asked = {
-        "message": sys.stdin.read() if message == "-" else message,
-        "channel": channel,
-        "subject": subject,
-        "idempotency_key": key,
-        "priority": priority,
-        "wait_seconds": wait_seconds,
-        "format": format,
-        "urgency": urgency,
-        "category": category,
-        "thread": thread,
-        "supersedes": supersedes,
-        "needs_ack": needs_ack or None,
-        "expires_in_seconds": _expires(expires),
-    }
+    one = read_typed(Send, _current(typed, {"to": to, "key": key, "expires": expires}), COMMAND)
+    if one.message is None:
+        raise SettingsError("MESSAGE: is required.")
+    _check_words(one)
+    asked = one.model_dump(exclude_none=True)
+    if asked.get("message") == "-":
+        asked["message"] = sys.stdin.read()
     if (there := elsewhere(settings, home, roster)) is not None:
         if butler is not None:
             raise SettingsError(_NOT_THERE)
-        asked |= {"to": recipient, **_uploaded(there, attach, quiet=json)}
+        asked |= _uploaded(there, attach, quiet=json)
         send: _Send = there.notify
     else:
-        asked |= {"recipient": recipient, **_taken_here(overrides, attach, butler or _BUTLER)}
+        asked |= _taken_here(overrides, attach, butler or _BUTLER)
         send = partial(_here, settings, overrides, butler or _BUTLER)
     answer = _until_there_is_room(send, asked, settings.notify_wait_seconds)
-    _show(answer, json, overrides, recipient or "")
+    _show(answer, json, overrides, one.recipient or "")
+
+
+def _current(typed: dict[str, Any], former: Mapping[str, str | None]) -> dict[str, Any]:
+    """What was typed under a former name is still taken, and told what it is called now."""
+    for name, value in former.items():
+        if value is not None:
+            now, flag = _FORMER[name], flags_of(Send, _FORMER[name], COMMAND)[0]
+            if typed.get(now) is not None:
+                raise SettingsError(f"--{name}: is called {flag} now; give one of them.")
+            complain(f"--{name} is called {flag} now.")
+            typed[now] = value
+    return typed
 
 
 def _name_them(overrides: Mapping[str, str | None], who: str) -> None:
@@ -119,7 +102,7 @@ def _is_several_peoples(answer: dict[str, Any]) -> bool:
 
 def _until_there_is_room(send: _Send, asked: dict[str, Any], default_wait: float) -> dict[str, Any]:
     """What is refused for now was not stored; it is tried again when it said, as long as --wait lasts."""
-    wait_seconds = asked["wait_seconds"]
+    wait_seconds = asked.get("wait_seconds")
     patience = wait_seconds if wait_seconds is not None else default_wait
     ends = time.monotonic() + patience
     while True:
@@ -179,7 +162,7 @@ def _here(
     from postroom.kernel.running.terminal import NotRunning
     from postroom.settings.reach import call, call_at
 
-    asked["channel"] = channel = asked["channel"] or DEFAULT_CHANNEL
+    asked["channel"] = channel = asked.get("channel") or DEFAULT_CHANNEL
     if (url := settings.url_of(butler)) is not None and channel in (*settings.channels, AUTO):
         with suppress(NotRunning):  # a mistake in the settings may be why, so all of them are read below
             return call_at(url, settings.tokens_file, butler, "notify", asked, patience)
@@ -191,33 +174,16 @@ def _here(
     return call(whole, butler, "notify", asked, timeout_seconds=patience)
 
 
-def _check_words(priority: str | None, format: str | None, urgency: str | None) -> None:
-    if priority is not None:
-        from postroom.message.delivery import Priority
-
-        _check("--priority", priority, Priority)
-    if format is not None:
-        from postroom.message.delivery import Format
-
-        _check("--format", format, Format)
-    if urgency is not None:
-        from postroom.message.wishes import Urgency
-
-        _check("--urgency", urgency, Urgency)
+def _check_words(one: Send) -> None:
+    for name, about in arguments_schema(Send, COMMAND)["properties"].items():
+        if "enum" in about and (word := getattr(one, name)) is not None:
+            _check(flags_of(Send, name, COMMAND)[0], word, about["enum"])
 
 
 def _check(option: str, word: str, known: Iterable[str]) -> None:
     """Here and not only at the household, which has no idea what was mistyped."""
     if word not in (names := sorted(known)):
         raise SettingsError(f"{option}: there is no '{word}'{did_you_mean(word, names)} There are {', '.join(names)}.")
-
-
-def _expires(length: str | None) -> int | None:
-    if length is None:
-        return None
-    from postroom.kernel.running.terminal import seconds_of
-
-    return int(seconds_of(length, "--expires"))
 
 
 def _failure(answer: dict[str, Any]) -> str:
