@@ -62,86 +62,93 @@ def digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
-def held(document: Mapping[str, Any]) -> Iterator[Held]:
-    """The household's own first. Only what can be a token: a null or an empty text opens no door."""
-    for principal, token in _own(document):
-        yield Held(principal=principal, token=token, created_at=_text(_dict(document, _MADE).get(token_id(token))))
-    for record in _records(document):
-        if (one := _of_record(record)) is not None:
-            yield one
+class _Document:
+    """The file's JSON object. What is not understood in it stays, and opens no door."""
 
+    def __init__(self, raw: dict[str, Any]) -> None:
+        self._raw = raw
 
-def _has_own(document: Mapping[str, Any], principal: Principal) -> bool:
-    """The household keeps a token of its own for all its parts, so that people can revoke theirs."""
-    if principal.role in _HOUSEHOLD:
-        return any(one == principal for one, _ in _own(document))
-    return any(one.principal == principal for one in held(document))
+    def text(self) -> str:
+        return json.dumps(self._raw, indent=2, sort_keys=True) + "\n"
 
+    def held(self) -> Iterator[Held]:
+        """The household's own first. Only what can be a token: a null or an empty text opens no door."""
+        made = self._named(_MADE)
+        for principal, token in self._own():
+            yield Held(principal=principal, token=token, created_at=_text(made.get(token_id(token))))
+        for record in self._records():
+            if (one := _of_record(record)) is not None:
+                yield one
 
-def _put_own(document: dict[str, Any], principal: Principal, token: str, now: str) -> None:
-    if principal.role not in _HOUSEHOLD:
-        add(document, Held(principal=principal, token=token, created_at=now))
-        return
-    if principal.role is Role.OPERATOR:
-        document[_OPERATOR] = token
-    else:
-        group = _GROUPS[principal.role]
-        document[group] = {**_dict(document, group), principal.name: token}
-    document[_MADE] = {**_dict(document, _MADE), token_id(token): now}
+    def has_own(self, principal: Principal) -> bool:
+        """The household keeps a token of its own for all its parts, so that people can revoke theirs."""
+        if principal.role in _HOUSEHOLD:
+            return any(one == principal for one, _ in self._own())
+        return any(one.principal == principal for one in self.held())
 
+    def put_own(self, one: Held) -> None:
+        role = one.principal.role
+        if role not in _HOUSEHOLD:
+            self.add(one)
+            return
+        if role is Role.OPERATOR:
+            self._raw[_OPERATOR] = one.token
+        else:
+            self._raw[_GROUPS[role]] = {**self._named(_GROUPS[role]), one.principal.name: one.token}
+        self._raw[_MADE] = {**self._named(_MADE), one.id: one.created_at}
 
-def add(document: dict[str, Any], one: Held) -> None:
-    record = {
-        "token": one.token,
-        "role": str(one.principal.role),
-        "name": one.principal.name,
-        "label": one.label,
-        "created_at": one.created_at,
-    }
-    if one.principal.person is not None:
-        record["for"] = one.principal.person
-    document[_MORE] = [*_records(document), record]
+    def add(self, one: Held) -> None:
+        record = {
+            "token": one.token,
+            "role": str(one.principal.role),
+            "name": one.principal.name,
+            "label": one.label,
+            "created_at": one.created_at,
+        }
+        if one.principal.person is not None:
+            record["for"] = one.principal.person
+        self._raw[_MORE] = [*self._records(), record]
 
+    def remove(self, goes: Callable[[Held], bool]) -> bool:
+        """Whether anything was removed. A connector without a token speaks for no agent."""
+        gone = [one for one in self.held() if goes(one)]
+        tokens = [one.token for one in gone]
+        if self._raw.get(_OPERATOR) in tokens:
+            del self._raw[_OPERATOR]
+        for group in map(self._named, _GROUPS.values()):
+            for name in [name for name, token in group.items() if token in tokens]:
+                del group[name]
+        if gone and _MORE in self._raw:
+            self._raw[_MORE] = [one for one in self._records() if one.get("token") not in tokens]
+        for one in gone:
+            self._named(_MADE).pop(one.id, None)
+        silent = {one.principal.name for one in gone if one.principal.role is Role.CONNECTOR}
+        for name in silent - {one.principal.name for one in self.held() if one.principal.role is Role.CONNECTOR}:
+            self._named(_AGENTS).pop(name, None)
+        return bool(gone)
 
-def remove(document: dict[str, Any], goes: Callable[[Held], bool]) -> list[Held]:
-    """What was removed. A connector without a token speaks for no agent."""
-    gone = [one for one in held(document) if goes(one)]
-    tokens = [one.token for one in gone]
-    if document.get(_OPERATOR) in tokens:
-        del document[_OPERATOR]
-    for group in _GROUPS.values():
-        for name in [name for name, token in _dict(document, group).items() if token in tokens]:
-            del document[group][name]
-    if gone and _MORE in document:
-        document[_MORE] = [one for one in _records(document) if one.get("token") not in tokens]
-    for one in gone:
-        _dict(document, _MADE).pop(one.id, None)
-    _silence(document, {one.principal.name for one in gone if one.principal.role is Role.CONNECTOR})
-    return gone
+    def agents(self) -> dict[str, tuple[str, ...]]:
+        """The agents that a connector's tokens speak for."""
+        return {name: tuple(map(str, one)) for name, one in self._named(_AGENTS).items() if isinstance(one, list)}
 
+    def speak_for(self, connector: str, agent: str) -> None:
+        self._raw[_AGENTS] = {**{name: list(one) for name, one in self.agents().items()}, connector: [agent]}
 
-def agents(document: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The agents that a connector's tokens speak for."""
-    return {name: tuple(map(str, one)) for name, one in _dict(document, _AGENTS).items() if isinstance(one, list)}
+    def _own(self) -> Iterator[tuple[Principal, str]]:
+        if _is_token(token := self._raw.get(_OPERATOR)):
+            yield OPERATOR, token
+        for role, group in _GROUPS.items():
+            for name, token in self._named(group).items():
+                if _is_token(token):
+                    yield Principal(role, name), token
 
+    def _records(self) -> list[dict[str, Any]]:
+        records = self._raw.get(_MORE)
+        return [one for one in records if isinstance(one, dict)] if isinstance(records, list) else []
 
-def _speak_for(document: dict[str, Any], connector: str, agent: str) -> None:
-    document[_AGENTS] = {**{name: list(one) for name, one in agents(document).items()}, connector: [agent]}
-
-
-def _silence(document: dict[str, Any], connectors: set[str]) -> None:
-    left = {one.principal.name for one in held(document) if one.principal.role is Role.CONNECTOR}
-    for name in connectors - left:
-        _dict(document, _AGENTS).pop(name, None)
-
-
-def _own(document: Mapping[str, Any]) -> Iterator[tuple[Principal, str]]:
-    if _is_token(token := document.get(_OPERATOR)):
-        yield OPERATOR, token
-    for role, group in _GROUPS.items():
-        for name, token in _dict(document, group).items():
-            if _is_token(token):
-                yield Principal(role, name), token
+    def _named(self, group: str) -> dict[str, Any]:
+        found = self._raw.get(group)
+        return found if isinstance(found, dict) else {}
 
 
 def _of_record(record: Mapping[str, Any]) -> Held | None:
@@ -159,22 +166,41 @@ def _of_record(record: Mapping[str, Any]) -> Held | None:
     )
 
 
-def _records(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    records = document.get(_MORE)
-    return [one for one in records if isinstance(one, dict)] if isinstance(records, list) else []
-
-
-def _dict(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    group = document.get(name)
-    return group if isinstance(group, dict) else {}
-
-
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
 def _is_token(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and len(value) >= _SHORTEST
+
+
+# Files that only their owner can read.
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One process changes the file at a time, so that none takes back what another has just made."""
+    lock = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Never readable by others, not even for a moment; never half-written."""
+    beside = path.with_suffix(f".{secrets.token_hex(4)}")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 # When each token was last used: noted in memory, written beside the token file now and then.
@@ -202,15 +228,12 @@ class LastUse:
         """Several processes write the same file; the latest use counts, and revoked tokens are forgotten."""
         if not noted:
             return
-        lock = os.open(self._path.with_name(f".{self._path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with _alone(self._path):
             times = self.read()
             for token_id, used_us in noted.items():
                 times[token_id] = max(times.get(token_id, ""), to_text(used_us))
-            self._replace({token_id: at for token_id, at in times.items() if token_id in known})
-        finally:
-            os.close(lock)
+            known_times = {token_id: at for token_id, at in times.items() if token_id in known}
+            _replace(self._path, json.dumps(known_times, indent=2, sort_keys=True) + "\n")
 
     def read(self) -> dict[str, str]:
         try:
@@ -221,18 +244,8 @@ class LastUse:
             return {}
         return {token_id: at for token_id, at in found.items() if isinstance(at, str)}
 
-    def _replace(self, times: Mapping[str, str]) -> None:
-        beside = self._path.with_suffix(f".{secrets.token_hex(4)}")
-        try:
-            beside.touch(mode=0o600)
-            beside.write_text(json.dumps(times, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-            beside.replace(self._path)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
 
-
-# The file, which only its owner can read.
+# The tokens themselves.
 
 
 class TokenFileError(SettingsError):
@@ -271,7 +284,7 @@ class TokenFile:
 
     def held(self) -> list[Held]:
         """Every token; the household's own first, then in the order they were made."""
-        return list(held(self._read()))
+        return list(self._read().held())
 
     def principals(self) -> list[Principal]:
         return list(dict.fromkeys(one.principal for one in self.held()))
@@ -291,25 +304,25 @@ class TokenFile:
         """Make the tokens that are missing; the others keep theirs."""
         with self._changing() as document:
             for principal in principals:
-                if not _has_own(document, principal):
-                    _put_own(document, principal, _new_token(principal), to_text(self._now_us()))
+                if not document.has_own(principal):
+                    document.put_own(self._made(principal))
 
     def create(self, principal: Principal, *, label: str = "", agent: str | None = None) -> str:
         """One more token for this principal. A connector's may speak for one agent."""
-        made = Held(principal=principal, token=_new_token(principal), label=label, created_at=to_text(self._now_us()))
+        made = self._made(principal, label)
         with self._changing() as document:
             _check_program(document, principal)
-            add(document, made)
+            document.add(made)
             if agent is not None:
-                _speak_for(document, principal.name, agent)
+                document.speak_for(principal.name, agent)
         return made.token
 
     def revoke(self, principal: Principal) -> bool:
         """All tokens of this principal."""
-        return bool(self._remove(lambda one: one.principal == principal))
+        return self._remove(lambda one: one.principal == principal)
 
     def revoke_one(self, token_id: str) -> bool:
-        return bool(self._remove(lambda one: one.id == token_id))
+        return self._remove(lambda one: one.id == token_id)
 
     def agents_of(self, connector: str) -> tuple[str, ...]:
         """The agents this connector's tokens were made for; none when they were made for no one in particular."""
@@ -319,9 +332,13 @@ class TokenFile:
     def write_last_use(self, noted: Mapping[str, int]) -> None:
         self.last_use.write(noted, {one.id for one in self.held()})
 
-    def _remove(self, goes: Callable[[Held], bool]) -> list[Held]:
+    def _made(self, principal: Principal, label: str = "") -> Held:
+        token = f"pr_{principal.role}_{secrets.token_urlsafe(32)}"
+        return Held(principal=principal, token=token, label=label, created_at=to_text(self._now_us()))
+
+    def _remove(self, goes: Callable[[Held], bool]) -> bool:
         with self._changing() as document:
-            return remove(document, goes)
+            return document.remove(goes)
 
     def _refresh(self) -> None:
         """A file that cannot be read lets nobody in."""
@@ -336,8 +353,8 @@ class TokenFile:
             stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
             if stamp != self._stamp:
                 document = self._read()
-                self._by_digest = {digest(one.token): (one.id, one.principal) for one in held(document)}
-                self._for_agents = agents(document)
+                self._by_digest = {digest(one.token): (one.id, one.principal) for one in document.held()}
+                self._for_agents = document.agents()
                 self._stamp = stamp
         except (OSError, TokenFileError):
             self._stamp, self._by_digest, self._for_agents = None, {}, {}
@@ -345,11 +362,11 @@ class TokenFile:
     def _turn_is_over(self) -> None:
         self._seen_in = None
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> _Document:
         try:
             document = json.loads(self._path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            return {}
+            return _Document({})
         except (OSError, ValueError) as error:
             raise TokenFileError(
                 f"{self._path}: cannot be read ({type(error).__name__}); check its owner and its mode, 0600."
@@ -358,46 +375,26 @@ class TokenFile:
             raise TokenFileError(
                 f"{self._path}: must hold a JSON object; restore it, or move it away: `postroom up` makes another."
             )
-        return document
+        return _Document(document)
 
     @contextmanager
-    def _changing(self) -> Iterator[dict[str, Any]]:
-        """One process changes the file at a time, so that none takes back what another has just made."""
+    def _changing(self) -> Iterator[_Document]:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        lock = os.open(self._path.with_name(f".{self._path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with _alone(self._path):
             document = self._read()
-            before = json.dumps(document, sort_keys=True)
+            before = document.text()
             yield document
-            if json.dumps(document, sort_keys=True) != before or self._is_open_to_others():
-                self._write(document)
-        finally:
-            os.close(lock)
+            if document.text() != before or self._is_open_to_others():
+                _replace(self._path, document.text())
+                self._seen_in = None  # our own changes count in the same turn
 
     def _is_open_to_others(self) -> bool:
         return self._path.exists() and bool(stat.S_IMODE(self._path.stat().st_mode) & 0o077)
 
-    def _write(self, document: dict[str, Any]) -> None:
-        """Never readable by others, not even for a moment; never half-written."""
-        beside = self._path.with_suffix(f".{secrets.token_hex(4)}")
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(document, file, indent=2, sort_keys=True)
-                file.write("\n")
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(self._path)
-            self._seen_in = None  # our own changes count in the same turn
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
 
-
-def _check_program(document: dict[str, Any], principal: Principal) -> None:
+def _check_program(document: _Document, principal: Principal) -> None:
     """A program is known by its name alone, so one name serves one person."""
-    for one in held(document):
+    for one in document.held():
         same = one.principal.role is Role.PROGRAM is principal.role and one.principal.name == principal.name
         if same and one.principal.person != principal.person:
             raise TokenFileError(
@@ -417,10 +414,6 @@ def _system_clock() -> SystemClock:
     )
 
     return SystemClock()
-
-
-def _new_token(principal: Principal) -> str:
-    return f"pr_{principal.role}_{secrets.token_urlsafe(32)}"
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
