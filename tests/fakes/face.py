@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.values.ids import seconds
-from postroom.sandbox.records import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FileShelf, Mode
+from postroom.sandbox.faults import ArmedFaults, Spoiled
+from postroom.sandbox.records import FileShelf
 from tests.fakes.ledger import FaceLedger
 from tests.fakes.record import FaceButton, FaceMessage, PressedKey, Wrote
 
@@ -25,6 +25,9 @@ class FaceParts:
     faults: ArmedFaults
     clock: Clock
     stopping: asyncio.Event
+
+    def spoiled(self, channel: str) -> Spoiled:
+        return Spoiled(self.faults, channel, self.clock, self.stopping)
 
 
 class SandboxFace(Protocol):
@@ -51,46 +54,3 @@ class SandboxFace(Protocol):
     async def pressed(self, pressed: PressedKey) -> dict[str, Any]:
         """Announced to the clients that listen; returns what the person sees of it."""
         ...
-
-
-class Spoiled:
-    """One sending call under the fault that was armed for it, if any: asked before it is kept, and after."""
-
-    def __init__(self, parts: FaceParts, channel: str) -> None:
-        self._parts = parts
-        self._fault: Fault | None = parts.faults.take(channel)
-
-    @property
-    def status(self) -> int | None:
-        """Refuse with this, and keep nothing."""
-        return self._fault.status if self._fault else None
-
-    @property
-    def retry_after(self) -> int | None:
-        return self._fault.retry_after if self._fault else None
-
-    async def before(self, request: web.Request) -> bool:
-        """False when the connection is gone and nothing may be kept."""
-        mode = self._fault.mode if self._fault else None
-        if mode is Mode.HANG:
-            await self._pause(HANG_LIMIT_SECONDS)
-        if mode in (Mode.HANG, Mode.REFUSE):
-            _abort(request)
-            return False
-        return True
-
-    async def after(self, request: web.Request) -> None:
-        """It is kept; now the answer is late, or never comes."""
-        if self._fault and self._fault.delay_seconds:
-            await self._pause(self._fault.delay_seconds)
-        if self._fault and self._fault.mode is Mode.ACCEPT_THEN_CUT:
-            _abort(request)
-
-    async def _pause(self, pause_seconds: float) -> None:
-        clock = self._parts.clock
-        await clock.wait(self._parts.stopping, clock.now_us() + seconds(pause_seconds))
-
-
-def _abort(request: web.Request) -> None:
-    if request.transport is not None:
-        request.transport.abort()

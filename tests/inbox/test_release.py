@@ -42,7 +42,7 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.database.postgres import PostgresDatabase
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import seconds, to_text
-from postroom.sandbox.records import Fault, FaultChannel
+from postroom.sandbox.faults import Fault, FaultChannel
 from postroom.sandbox.server import Sandbox, serve
 
 SEVEN_HOURS = 7 * 3600

@@ -16,9 +16,10 @@ from tests.sandbox.client import Client, letter
 from tests.sandbox.conftest import Start
 from tests.sandbox.hand_clock import HandClock
 
+from postroom.sandbox.faults import ArmedFaults
 from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.person import SandboxPerson
-from postroom.sandbox.records import ArmedFaults, ReceivedMail
+from postroom.sandbox.records import ReceivedMail
 from postroom.sandbox.server import Sandbox, SandboxOptions, SandboxPage, refusal_reason, serve
 
 

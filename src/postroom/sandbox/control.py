@@ -7,11 +7,10 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from postroom.sandbox import person as inbound
-from postroom.sandbox import records as fault_rules
+from postroom.sandbox.faults import MAX_ARMED, ArmedFaults, parse
 from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.person import SandboxPerson
 from postroom.sandbox.records import (
-    ArmedFaults,
     answer,
     asked_window,
     callback_listing,
@@ -144,9 +143,9 @@ class Control:
         return self._faults_now()
 
     async def arm_fault(self, request: web.Request) -> web.StreamResponse:
-        fault = fault_rules.parse(await read_json(request), self._faults.channels)
-        if len(self._faults.listed()) >= fault_rules.MAX_ARMED:
-            raise invalid("body", f"at most {fault_rules.MAX_ARMED} faults can be armed", "too_many")
+        fault = parse(await read_json(request), self._faults.channels)
+        if len(self._faults.listed()) >= MAX_ARMED:
+            raise invalid("body", f"at most {MAX_ARMED} faults can be armed", "too_many")
         self._faults.arm(fault)
         self._ledger.changes.ring()
         return self._faults_now()

@@ -10,23 +10,14 @@ import ssl
 from collections.abc import Sequence
 from email.header import decode_header
 from email.message import Message
-from typing import Any, AnyStr, assert_never, cast
+from typing import Any, AnyStr, cast
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.values.ids import seconds
+from postroom.sandbox.faults import ArmedFaults, FaultChannel, Mode, Spoiled, smtp_code
 from postroom.sandbox.ledger import EmailLedger
-from postroom.sandbox.records import (
-    HANG_LIMIT_SECONDS,
-    ArmedFaults,
-    ArrivedFile,
-    Fault,
-    FaultChannel,
-    Mode,
-    ReceivedMail,
-    smtp_code,
-)
+from postroom.sandbox.records import ArrivedFile, ReceivedMail
 
 # Whatever arrives can be read: a header or a body that is not what it claims to be is shown with replacement
 # characters, never refused, because the raw bytes are kept beside it.
@@ -148,38 +139,23 @@ class Mailroom:
         return "250 2.1.0 OK"
 
     async def handle_DATA(self, server: Any, session: Session, envelope: Envelope) -> str:
-        fault = self._faults.take(FaultChannel.EMAIL)
-        if fault is None:
-            return self._keep(envelope)
-        if fault.mode is not None:
-            await self._misbehave(fault.mode, envelope)
+        spoiled = Spoiled(self._faults, FaultChannel.EMAIL, self._clock, self._stopping)
+        if spoiled.status is not None:
+            return self._refuse(server, smtp_code(spoiled.status), spoiled.retry_after)
+        answer = self._keep(envelope) if await spoiled.before() else None
+        if answer is None or not await spoiled.after():
             server.cut()
             return "421 4.3.2 sandbox fault"
-        if fault.status is not None:
-            return self._refuse(server, fault, smtp_code(fault.status))
-        answer = self._keep(envelope)
-        await self._pause(fault.delay_seconds or 0.0)
         return answer
 
     async def handle_exception(self, error: Exception) -> str:
         """The error's own text may quote the mail."""
         return f"451 4.3.0 sandbox error: {type(error).__name__}"
 
-    async def _misbehave(self, mode: Mode, envelope: Envelope) -> None:
-        match mode:
-            case Mode.ACCEPT_THEN_CUT:
-                self._keep(envelope)
-            case Mode.HANG:
-                await self._pause(HANG_LIMIT_SECONDS)
-            case Mode.REFUSE:
-                pass
-            case _:
-                assert_never(mode)
-
-    def _refuse(self, server: Any, fault: Fault, code: int) -> str:
+    def _refuse(self, server: Any, code: int, retry_after: int | None) -> str:
         if code == 421:
             server.hang_up_after_answer()
-        wait = "" if fault.retry_after is None else f", retry after {fault.retry_after} seconds"
+        wait = "" if retry_after is None else f", retry after {retry_after} seconds"
         return f"{code} {code // 100}.3.0 sandbox fault{wait}"
 
     def _keep(self, envelope: Envelope) -> str:
@@ -187,9 +163,6 @@ class Mailroom:
         mail = read_mail(raw, sender=envelope.mail_from or "", recipients=envelope.rcpt_tos)
         stored = self._ledger.keep(mail, from_person=False, now_us=self._clock.now_us())
         return f"250 2.0.0 OK: kept by the sandbox as {stored.email_id}"
-
-    async def _pause(self, pause_seconds: float) -> None:
-        await self._clock.wait(self._stopping, self._clock.now_us() + seconds(pause_seconds))
 
 
 class _SmtpConnection(SMTP):

@@ -26,6 +26,7 @@ from postroom.kernel.values.errors import ValidationError, error_object
 from postroom.kernel.values.fields import web_address
 from postroom.kernel.values.ids import to_datetime
 from postroom.sandbox.control import Control
+from postroom.sandbox.faults import ArmedFaults
 from postroom.sandbox.imap import ImapServer
 from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.mail import Mailroom, SmtpServer
@@ -33,7 +34,6 @@ from postroom.sandbox.person import SandboxPerson
 from postroom.sandbox.records import (
     SANDBOX_TOKEN,
     SHOWN_TYPES,
-    ArmedFaults,
     StoredMail,
     TelegramMessage,
     answer,
@@ -45,24 +45,6 @@ from postroom.sandbox.telegram_objects import canonical_chat, keys, linked, look
 
 if TYPE_CHECKING:
     from jinja2 import Template
-__all__ = [
-    "DEFAULT_BOT_API_PORT",
-    "DEFAULT_IMAP_PORT",
-    "DEFAULT_SMTP_PORT",
-    "MAX_BODY_BYTES",
-    "NOTICE",
-    "SANDBOX_TOKEN",
-    "Sandbox",
-    "SandboxOptions",
-    "SandboxPage",
-    "build_application",
-    "error_answer",
-    "hostname",
-    "in_json",
-    "only_from_here",
-    "refusal_reason",
-    "serve",
-]
 
 # The page at which a person plays the person: a phone and a mailbox, which show by themselves what arrives.
 

@@ -9,21 +9,18 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, Final, assert_never
+from typing import Any, Final
 
 from aiohttp import web
 
+from postroom.kernel.http.answers import JsonBody
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import seconds
+from postroom.sandbox.faults import ArmedFaults, FaultChannel, Spoiled, cut
 from postroom.sandbox.records import (
-    HANG_LIMIT_SECONDS,
-    ArmedFaults,
     ArrivedFile,
-    Fault,
-    FaultChannel,
     FileShelf,
-    Mode,
     SandboxFile,
     TelegramMessage,
     bot_name,
@@ -69,10 +66,10 @@ class _BotMethods:
         self._ledger = ledger
         self._clock = clock
 
-    def get_me(self, arguments: Arguments, token: str) -> dict[str, Any]:
+    def get_me(self, arguments: Arguments, token: str) -> JsonBody:
         return bot_user(token)
 
-    def send_message(self, arguments: Arguments, token: str) -> dict[str, Any]:
+    def send_message(self, arguments: Arguments, token: str) -> JsonBody:
         chat_id = _chat_of(arguments)
         text = _message_text(arguments)
         replied = self.replied(arguments, chat_id)
@@ -88,17 +85,17 @@ class _BotMethods:
         )
         return message_object(message, token, replied)
 
-    def edit_message_text(self, arguments: Arguments, token: str) -> dict[str, Any]:
+    def edit_message_text(self, arguments: Arguments, token: str) -> JsonBody:
         text = _message_text(arguments, too_long="MESSAGE_TOO_LONG")
         return self._edit(arguments, token, text)
 
-    def edit_message_caption(self, arguments: Arguments, token: str) -> dict[str, Any]:
+    def edit_message_caption(self, arguments: Arguments, token: str) -> JsonBody:
         return self._edit(arguments, token, _caption_of(arguments), of_files=True)
 
-    def edit_message_reply_markup(self, arguments: Arguments, token: str) -> dict[str, Any]:
+    def edit_message_reply_markup(self, arguments: Arguments, token: str) -> JsonBody:
         return self._edit(arguments, token, None)
 
-    def _edit(self, arguments: Arguments, token: str, text: str | None, *, of_files: bool = False) -> dict[str, Any]:
+    def _edit(self, arguments: Arguments, token: str, text: str | None, *, of_files: bool = False) -> JsonBody:
         """Without a text the buttons alone are edited; without buttons there are none any more."""
         message, markup = self._message(arguments, "message to edit not found"), read_markup(arguments)
         if text is not None and bool(message.files) is not of_files:
@@ -267,15 +264,15 @@ class _BotFiles:
         self._methods = methods
         self._clock = clock
 
-    def send_photo(self, arguments: Arguments, token: str) -> dict[str, Any]:
+    def send_photo(self, arguments: Arguments, token: str) -> JsonBody:
         given = _file(arguments, "photo")
         _check_photo(given.content)
         return self._send(arguments, token, given, is_photo=True)
 
-    def send_document(self, arguments: Arguments, token: str) -> dict[str, Any]:
+    def send_document(self, arguments: Arguments, token: str) -> JsonBody:
         return self._send(arguments, token, _file(arguments, "document"), is_photo=False)
 
-    def send_media_group(self, arguments: Arguments, token: str) -> list[dict[str, Any]]:
+    def send_media_group(self, arguments: Arguments, token: str) -> list[JsonBody]:
         """Photos, or documents: Telegram mixes neither with the other. All of them arrive, or none."""
         media = arguments.structure("media")
         if not isinstance(media, list) or not 2 <= len(media) <= 10 or not all(isinstance(one, dict) for one in media):
@@ -293,7 +290,7 @@ class _BotFiles:
         sent = [self._send(call, token, file, is_photo=kinds == {"photo"}) for call, file in pairs]
         return [{**one, "media_group_id": str(sent[0]["message_id"])} for one in sent]
 
-    def get_file(self, arguments: Arguments, token: str) -> dict[str, Any]:
+    def get_file(self, arguments: Arguments, token: str) -> JsonBody:
         sha256 = arguments.text("file_id").removeprefix(FILE_ID)
         content = self._shelf.content(sha256)
         if content is None:
@@ -311,7 +308,7 @@ class _BotFiles:
         folder, _, sha256 = path.partition("/")
         return self._shelf.content(sha256) if folder == "documents" else None
 
-    def _send(self, arguments: Arguments, token: str, given: ArrivedFile, *, is_photo: bool) -> dict[str, Any]:
+    def _send(self, arguments: Arguments, token: str, given: ArrivedFile, *, is_photo: bool) -> JsonBody:
         chat_id, caption = _chat_of(arguments), _caption_of(arguments)
         replied = self._methods.replied(arguments, chat_id)
         message = self._ledger.keep(
@@ -334,7 +331,7 @@ class _BotFiles:
         return replace(kept, is_photo=is_photo)
 
 
-def _of_album(arguments: Arguments, one: dict[str, Any]) -> Arguments:
+def _of_album(arguments: Arguments, one: JsonBody) -> Arguments:
     """As if it were sent alone."""
     place = str(one.get("media", ""))
     found = arguments.files.get(place.removeprefix("attach://")) if place.startswith("attach://") else None
@@ -373,7 +370,7 @@ _DEFAULT_KINDS: tuple[str, ...] = ("message", "edited_message", "callback_query"
 _KINDS = (*_DEFAULT_KINDS, "message_reaction")
 _TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{1,128}")
 
-_Method = Callable[[Arguments, str], dict[str, Any] | list[dict[str, Any]] | bool]
+_Method = Callable[[Arguments, str], object]  # the answer in Telegram's JSON
 
 
 class BotApi:
@@ -444,30 +441,15 @@ class BotApi:
         raise ApiError(404, "Not Found")
 
     async def _send(self, request: web.Request, send: _Method, arguments: Arguments, token: str) -> web.Response:
-        fault = self._faults.take(FaultChannel.TELEGRAM)
-        if fault is None:
-            return _success(send(arguments, token))
-        if fault.mode is not None:
-            return await self._misbehave(request, fault.mode, lambda: send(arguments, token))
-        if fault.status is not None:
-            raise _spoiled(fault, fault.status)
+        spoiled = Spoiled(self._faults, FaultChannel.TELEGRAM, self._clock, self._stopping)
+        if spoiled.status is not None:
+            raise _refused_by_fault(spoiled.status, spoiled.retry_after)
+        if not await spoiled.before():
+            return cut(request)
         result = send(arguments, token)
-        await self._pause(fault.delay_seconds or 0.0)
-        return _success(result)
+        return _success(result) if await spoiled.after() else cut(request)
 
-    async def _misbehave(self, request: web.Request, mode: Mode, send: Callable[[], object]) -> web.Response:
-        match mode:
-            case Mode.ACCEPT_THEN_CUT:
-                send()
-            case Mode.HANG:
-                await self._pause(HANG_LIMIT_SECONDS)
-            case Mode.REFUSE:
-                pass
-            case _:
-                assert_never(mode)
-        return _cut(request)
-
-    async def _updates(self, arguments: Arguments, bot: str) -> list[dict[str, Any]]:
+    async def _updates(self, arguments: Arguments, bot: str) -> list[JsonBody]:
         offset = arguments.integer("offset", 0)
         limit = min(max(arguments.integer("limit", 100), 1), 100)
         timeout = min(max(arguments.integer("timeout", 0), 0), _MAX_POLL_SECONDS)
@@ -485,9 +467,6 @@ class BotApi:
                 return found
             await self._clock.wait(news, deadline_us)
 
-    async def _pause(self, pause_seconds: float) -> None:
-        await self._clock.wait(self._stopping, self._clock.now_us() + seconds(pause_seconds))
-
     def _checked_token(self, request: web.Request) -> str:
         token = request.match_info["token"]
         if not _TOKEN.fullmatch(token) or (self._token is not None and token != self._token):
@@ -500,7 +479,7 @@ def _success(result: object) -> web.Response:
 
 
 def _refusal(error: ApiError) -> web.Response:
-    body: dict[str, Any] = {"ok": False, "error_code": error.status, "description": error.description}
+    body: JsonBody = {"ok": False, "error_code": error.status, "description": error.description}
     headers = {}
     if error.retry_after is not None:
         body["parameters"] = {"retry_after": error.retry_after}
@@ -508,19 +487,12 @@ def _refusal(error: ApiError) -> web.Response:
     return web.json_response(body, status=error.status, headers=headers)
 
 
-def _spoiled(fault: Fault, status: int) -> ApiError:
+def _refused_by_fault(status: int, retry_after: int | None) -> ApiError:
     """Telegram always says how long to wait after a 429."""
-    retry_after = 1 if status == 429 and fault.retry_after is None else fault.retry_after
     if status == 429:
+        retry_after = 1 if retry_after is None else retry_after
         return ApiError(status, f"Too Many Requests: retry after {retry_after}", retry_after=retry_after)
     return ApiError(status, f"{_phrase(status)}: sandbox fault", retry_after=retry_after)
-
-
-def _cut(request: web.Request) -> web.Response:
-    """Nothing more reaches the client; aiohttp only wants something to return."""
-    if request.transport is not None:
-        request.transport.abort()
-    return web.Response()
 
 
 def _phrase(status: int) -> str:

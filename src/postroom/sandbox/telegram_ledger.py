@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
+from postroom.kernel.http.answers import JsonBody
 from postroom.kernel.values.ids import seconds
 from postroom.sandbox.records import (
     Callback,
@@ -40,16 +41,14 @@ _PRESS_LIVES_SECONDS: Final = 150
 _UPDATE_LIVES_SECONDS: Final = 86_400
 MOST_WAITING: Final = 10_000
 
-_Announce = Callable[[Any], tuple[str, dict[str, Any]]]
+_Announce = Callable[[Any], tuple[str, JsonBody]]
 
 
 class UpdateQueue:
     def __init__(self, file: LedgerFile) -> None:
         self._file = file
 
-    def fetch(
-        self, *, offset: int, limit: int, kinds: Collection[str], now_us: int, bot: str = ""
-    ) -> list[dict[str, Any]]:
+    def fetch(self, *, offset: int, limit: int, kinds: Collection[str], now_us: int, bot: str = "") -> list[JsonBody]:
         """A positive offset confirms everything before it; a negative one keeps only that many from the end."""
         with self._file.writing() as connection:
             connection.execute("delete from telegram_updates where expires_us <= ?", (now_us,))
@@ -367,7 +366,7 @@ class TelegramLedger:
 
     def updates(
         self, *, offset: int, limit: int, kinds: Collection[str], now_us: int = 0, bot: str = ""
-    ) -> list[dict[str, Any]]:
+    ) -> list[JsonBody]:
         return self._queue.fetch(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
 
     def clear(self, connection: sqlite3.Connection) -> None:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from postroom.kernel.http.answers import JsonBody, JsonObject
 from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import SECOND_US
 from postroom.sandbox.records import (
@@ -47,7 +48,7 @@ def bad_request(words: str) -> ApiError:
 
 
 async def read_arguments(request: web.Request) -> Arguments:
-    values: dict[str, Any] = dict(request.query)
+    values: JsonBody = dict(request.query)
     if request.content_type in _FORMS:
         form = await with_room(request).post()
         values.update({name: value for name, value in form.items() if isinstance(value, str)})
@@ -61,7 +62,7 @@ async def read_arguments(request: web.Request) -> Arguments:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    values: Mapping[str, Any]
+    values: JsonObject
     files: Mapping[str, ArrivedFile] = field(default_factory=dict)
 
     def raw(self, name: str) -> Any:
@@ -92,7 +93,7 @@ class Arguments:
             raise bad_request(f"can't parse {name} JSON object") from None
 
 
-def _json_object(body: bytes) -> dict[str, Any]:
+def _json_object(body: bytes) -> JsonBody:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -131,7 +132,7 @@ def is_editable(markup: str | None) -> bool:
     return markup is None or "inline_keyboard" in json.loads(markup)
 
 
-def keys(markup: object) -> Iterator[Mapping[str, Any]]:
+def keys(markup: object) -> Iterator[JsonObject]:
     """Every button of a stored keyboard, row by row."""
     rows = markup.get("inline_keyboard") if isinstance(markup, Mapping) else None
     for row in rows or []:
@@ -208,7 +209,7 @@ def canonical_chat(value: object) -> str | None:
     return text.lower() if _CHAT_NAME.fullmatch(text) else None
 
 
-def bot_user(token: str) -> dict[str, Any]:
+def bot_user(token: str) -> JsonBody:
     return {
         "id": int(token.partition(":")[0]),
         "is_bot": True,
@@ -220,7 +221,7 @@ def bot_user(token: str) -> dict[str, Any]:
     }
 
 
-def chat_object(chat_id: str) -> dict[str, Any]:
+def chat_object(chat_id: str) -> JsonBody:
     if chat_id.startswith("@"):
         number = -1_000_000_000_000 - zlib.crc32(chat_id.encode())
         return {"id": number, "type": "channel", "title": "Sandbox channel", "username": chat_id[1:]}
@@ -229,16 +230,16 @@ def chat_object(chat_id: str) -> dict[str, Any]:
     return {"id": int(chat_id), "type": "private", "first_name": "Sandbox person"}
 
 
-def _person_object(chat_id: str, name: str | None, from_id: int | None = None) -> dict[str, Any]:
+def _person_object(chat_id: str, name: str | None, from_id: int | None = None) -> JsonBody:
     """In a private chat, unless something else is said, the one whose chat it is."""
     number = abs(chat_object(chat_id)["id"]) if from_id is None else from_id
     return {"id": number, "is_bot": False, "first_name": name or "Sandbox person"}
 
 
-def message_object(message: TelegramMessage, token: str, replied: TelegramMessage | None = None) -> dict[str, Any]:
+def message_object(message: TelegramMessage, token: str, replied: TelegramMessage | None = None) -> JsonBody:
     person = _person_object(message.chat_id, message.from_name, message.from_id)
     sender = person if message.from_person else bot_user(token)
-    shape: dict[str, Any] = {
+    shape: JsonBody = {
         "message_id": message.message_id,
         "from": {key: sender[key] for key in ("id", "is_bot", "first_name", "username") if key in sender},
         "chat": chat_object(message.chat_id),
@@ -256,14 +257,14 @@ def message_object(message: TelegramMessage, token: str, replied: TelegramMessag
     return shape
 
 
-def _content(message: TelegramMessage) -> dict[str, Any]:
+def _content(message: TelegramMessage) -> JsonBody:
     if not message.files:
         return {"text": message.text}
     said = {"caption": message.text} if message.text else {}
     return said | {name: value for one in message.files for name, value in _file(one).items()}
 
 
-def _file(one: SandboxFile) -> dict[str, Any]:
+def _file(one: SandboxFile) -> JsonBody:
     file = {"file_id": f"{FILE_ID}{one.sha256}", "file_unique_id": one.sha256[:16], "file_size": one.size}
     if one.is_photo:
         thumbnail = {"file_id": f"{FILE_ID}small-{one.sha256}", "file_unique_id": f"s{one.sha256[:15]}", "file_size": 1}
@@ -278,7 +279,7 @@ def _file(one: SandboxFile) -> dict[str, Any]:
 
 def typed_object(
     message: TelegramMessage, token: str, replied: TelegramMessage | None, writer: Writer, album: str | None = None
-) -> dict[str, Any]:
+) -> JsonBody:
     """A message of the person's, as it was written, passed on or posted in the name of a chat."""
     shape = message_object(message, token, replied) | ({"media_group_id": album} if album else {})
     shape["from"] |= {"is_bot": writer.is_bot} | ({} if writer.from_id is None else {"id": writer.from_id})
@@ -292,7 +293,7 @@ def typed_object(
     return shape
 
 
-def reaction_object(reaction: Reaction, before: str | None) -> dict[str, Any]:
+def reaction_object(reaction: Reaction, before: str | None) -> JsonBody:
     return {
         "chat": chat_object(reaction.chat_id),
         "message_id": reaction.message_id,
@@ -303,7 +304,7 @@ def reaction_object(reaction: Reaction, before: str | None) -> dict[str, Any]:
     }
 
 
-def callback_object(callback: Callback, message: TelegramMessage, token: str) -> dict[str, Any]:
+def callback_object(callback: Callback, message: TelegramMessage, token: str) -> JsonBody:
     return {
         "id": str(callback.callback_id),
         "from": _person_object(callback.chat_id, None, callback.from_id),
@@ -313,7 +314,7 @@ def callback_object(callback: Callback, message: TelegramMessage, token: str) ->
     }
 
 
-def _inline_keyboard(markup: dict[str, Any]) -> dict[str, Any]:
+def _inline_keyboard(markup: JsonBody) -> JsonBody:
     """Of all that can stand under a message, the bot is shown only this."""
     return {"reply_markup": markup} if "inline_keyboard" in markup else {}
 

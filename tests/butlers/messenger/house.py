@@ -30,7 +30,8 @@ from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import OPERATOR, TOKEN_META, Principal, Role
 from postroom.message.delivery import TERMINAL, Status
-from postroom.sandbox.records import Reaction, ReceivedMail, TelegramMessage, parse
+from postroom.sandbox.faults import parse
+from postroom.sandbox.records import Reaction, ReceivedMail, TelegramMessage
 from postroom.sandbox.server import Sandbox, SandboxOptions
 from postroom.settings import Settings
 

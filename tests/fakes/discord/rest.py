@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from postroom.sandbox.faults import cut
 from tests.fakes.discord.gateway import PATH
 from tests.fakes.discord.objects import BOT
 from tests.fakes.discord.pace import BotPace
@@ -16,7 +17,7 @@ from tests.fakes.discord.refusal import DiscordRefusal, by_status, slow_down
 from tests.fakes.discord.room import Room
 from tests.fakes.discord.tokens import token_in
 from tests.fakes.discord.uploads import read_form, read_json
-from tests.fakes.face import FaceParts, Spoiled
+from tests.fakes.face import FaceParts
 
 ROOT: Final = "/api/v10"
 _MESSAGES: Final = ROOT + "/channels/{channel}/messages"
@@ -111,14 +112,13 @@ class DiscordRest:
 
     def _sent(self, handle: Handle) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def spoiled(request: web.Request, body: Mapping[str, Any]) -> web.Response:
-            fault = Spoiled(self._parts, "discord")
+            fault = self._parts.spoiled("discord")
             if fault.status is not None:
                 return by_status(fault.status, fault.retry_after)
-            if not await fault.before(request):
-                return web.Response(status=503)
+            if not await fault.before():
+                return cut(request)
             answer = await handle(request, body)
-            await fault.after(request)
-            return answer
+            return answer if await fault.after() else cut(request)
 
         return self._known(spoiled)
 

@@ -18,7 +18,8 @@ from aiohttp import web
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import SECOND_US, seconds
-from tests.fakes.face import FaceParts, Spoiled
+from postroom.sandbox.faults import cut
+from tests.fakes.face import FaceParts
 from tests.fakes.ledger import KEPT_MESSAGES, FaceLedger
 from tests.fakes.ntfy import errors
 from tests.fakes.ntfy.errors import NtfyRefusal
@@ -102,15 +103,14 @@ class NtfyFace:
 
     async def publish(self, request: web.Request) -> web.StreamResponse:
         _authorised(request)
-        spoiled = Spoiled(self._parts, "ntfy")
+        spoiled = self._parts.spoiled("ntfy")
         if spoiled.status is not None:
             return errors.of_fault(spoiled.status, spoiled.retry_after)
         topic, event = await published(request, self._parts.files)
-        if not await spoiled.before(request):
-            return web.Response(status=503)
+        if not await spoiled.before():
+            return cut(request)
         kept = self._keep(topic, event)
-        await spoiled.after(request)
-        return web.json_response(event_of(kept))
+        return web.json_response(event_of(kept)) if await spoiled.after() else cut(request)
 
     async def clear(self, request: web.Request) -> web.StreamResponse:
         return self._take_away(request, "clear")

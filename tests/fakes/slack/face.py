@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from postroom.sandbox.faults import cut
 from postroom.sandbox.records import invalid
-from tests.fakes.face import FaceParts, Spoiled
+from tests.fakes.face import FaceParts
 from tests.fakes.ledger import FaceLedger
 from tests.fakes.record import KEPT_FILES, FaceButton, FaceMessage, PressedKey, Wrote
 from tests.fakes.slack.arguments import SlackArguments, read_slack_arguments
@@ -118,14 +119,13 @@ class SlackFace:
         raise SlackError("unknown_method")
 
     async def _send(self, request: web.Request, send: Method, arguments: SlackArguments) -> web.StreamResponse:
-        spoiled = Spoiled(self._parts, "slack")
+        spoiled = self._parts.spoiled("slack")
         if spoiled.status is not None:
             return _fault(spoiled.status, spoiled.retry_after)
-        if not await spoiled.before(request):
-            return web.Response()
+        if not await spoiled.before():
+            return cut(request)
         told = send(arguments)
-        await spoiled.after(request)
-        return accepted(told)
+        return accepted(told) if await spoiled.after() else cut(request)
 
     def _typed(self, wrote: Wrote, place: str, author: str) -> FaceMessage:
         """As Slack hands it on: escaped, and with our name as a mention."""
