@@ -6,16 +6,19 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from postroom.testing.case import Case
-from postroom.testing.run import CheckResult, mark, report, run
+
+if TYPE_CHECKING:
+    from postroom.testing.run import CheckResult
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: everything holds; 1: something does not; 2: there is no such case."""
     given = _parser().parse_args(arguments)
     try:
-        from postroom.testing.run import checks
+        from postroom.testing.run import checks, report, run
     except ImportError as error:
         return _wrong(f"{error.name} is missing: pip install 'postroom[testing]'")
     try:
@@ -46,6 +49,8 @@ def _case(name: str) -> Case:
 
 
 def _progress(result: CheckResult) -> None:
+    from postroom.testing.run import mark
+
     sys.stderr.write(f"{result.check.id}: {mark(result).strip('*')}\n")
 
 

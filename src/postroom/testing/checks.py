@@ -48,6 +48,12 @@ class Check:
     """The reason why it is not looked at."""
 
 
+def check_of(case: Case, group: CheckGroup, kind: str, name: str, sentence: str, look: Look) -> Check:
+    identity = f"{kind}/{name}"
+    absent = case.not_applicable.get(identity)
+    return Check(id=identity, group=group, sentence=sentence, look=look, not_applicable=absent)
+
+
 def ensure(holds: object, sentence: str) -> None:
     if not holds:
         raise AssertionError(sentence)
@@ -185,14 +191,7 @@ _GRACE_SECONDS: Final = 5.0
 def own(case: Case) -> list[Check]:
     """The situations that only this channel's provider knows."""
     return [
-        Check(
-            id=f"own/{one.id}",
-            group=CheckGroup.OWN,
-            sentence=one.sentence or f"{one.id}.",
-            look=_exactly(one),
-            not_applicable=case.not_applicable.get(f"own/{one.id}"),
-        )
-        for one in case.more
+        check_of(case, CheckGroup.OWN, "own", one.id, one.sentence or f"{one.id}.", _exactly(one)) for one in case.more
     ]
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from postroom.kernel.values.errors import PostroomError, TargetUnavailable
 from postroom.message.inbound import InboundEvent, InboundMessage, Listened, Press
 from postroom.testing.case import Case, HearingChannel, PersonSide
-from postroom.testing.checks import PATIENCE_SECONDS, Check, CheckGroup, Look, ensure, overhearing
+from postroom.testing.checks import PATIENCE_SECONDS, Check, CheckGroup, Look, check_of, ensure, overhearing
 
 _WAIT_SECONDS: Final = 1.0
 _MOST_LOOKS: Final = 20
@@ -159,16 +159,7 @@ _SENTENCES: Final = MappingProxyType[str, tuple[str, Look]](
 def hearing(case: Case) -> list[Check]:
     if case.person is None:
         return []
-    return [
-        Check(
-            id=f"inbound/{name}",
-            group=CheckGroup.INBOUND,
-            sentence=sentence,
-            look=look,
-            not_applicable=case.not_applicable.get(f"inbound/{name}"),
-        )
-        for name, (sentence, look) in _SENTENCES.items()
-    ]
+    return [check_of(case, CheckGroup.INBOUND, "inbound", name, *one) for name, one in _SENTENCES.items()]
 
 
 @asynccontextmanager

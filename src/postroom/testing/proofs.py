@@ -13,7 +13,7 @@ from postroom.message.attachment import Attachment
 from postroom.message.channel import Capabilities, Channel, Reconcile
 from postroom.message.delivery import Intent, Message, Receipt
 from postroom.testing.case import FILES, Arrived, Case, OwnProof, Place, choices, message, numbered, revision
-from postroom.testing.checks import Check, CheckGroup, Look, attempt, connected, ensure, ensure_ended
+from postroom.testing.checks import Check, CheckGroup, Look, attempt, check_of, connected, ensure, ensure_ended
 from postroom.testing.servers.http import FakeProvider, HttpProvider, Reply, TakenRequest, Trouble, raw_reply
 
 # What a channel that declares `files` does with them, looked for with files that are easy to lose.
@@ -299,26 +299,11 @@ def _given(proof: Any, name: str) -> Any:
 
 _PROOFS: Final[Sequence[tuple[str, Callable[[Capabilities], object], str, Look]]] = (
     ("receipt", lambda can: can.receipt, "Each message gets a name of its own.", _receipt),
-    (
-        "dedupes",
-        lambda can: can.dedupes_for_seconds,
-        "A part has one key, over restarts too.",
-        _dedupes,
-    ),
-    (
-        "reconciles",
-        lambda can: can.reconciles,
-        "It finds what arrived, and only that.",
-        _reconciles,
-    ),
+    ("dedupes", lambda can: can.dedupes_for_seconds, "A part has one key, over restarts too.", _dedupes),
+    ("reconciles", lambda can: can.reconciles, "It finds what arrived, and only that.", _reconciles),
     ("edits", lambda can: can.edits, "An edit names the message that was sent.", _edits),
     ("deletes", lambda can: can.deletes, "What was sent can be taken back.", _deletes),
-    (
-        "buttons",
-        lambda can: can.buttons,
-        "Every button arrives, up to `most_buttons`.",
-        _buttons,
-    ),
+    ("buttons", lambda can: can.buttons, "Every button arrives, up to `most_buttons`.", _buttons),
     ("reacts", lambda can: can.reacts, "A reaction arrives.", _reacts),
     ("replies", lambda can: can.replies, "A reply names the message it answers.", _replies),
     ("threads", lambda can: can.threads, "A reply stays in its thread.", _threads),
@@ -330,13 +315,7 @@ _PROOFS: Final[Sequence[tuple[str, Callable[[Capabilities], object], str, Look]]
 def capability_proofs(case: Case) -> list[Check]:
     can = _declared(case)
     return [
-        Check(
-            id=f"capability/{name}",
-            group=CheckGroup.CAPABILITY,
-            sentence=sentence,
-            look=look,
-            not_applicable=case.not_applicable.get(f"capability/{name}"),
-        )
+        check_of(case, CheckGroup.CAPABILITY, "capability", name, sentence, look)
         for name, declared, sentence, look in _PROOFS
         if declared(can)
     ]

@@ -23,6 +23,7 @@ from postroom.testing.checks import (
     CheckGroup,
     Look,
     attempt,
+    check_of,
     connected,
     ensure,
     ensure_discreet,
@@ -215,19 +216,6 @@ _SENTENCES: Final = MappingProxyType[str, tuple[str, Look]](
 )
 
 
-def _manners(case: Case) -> list[Check]:
-    return [
-        Check(
-            id=f"manners/{name}",
-            group=CheckGroup.MANNERS,
-            sentence=sentence,
-            look=look,
-            not_applicable=case.not_applicable.get(f"manners/{name}"),
-        )
-        for name, (sentence, look) in _SENTENCES.items()
-    ]
-
-
 def _refused(channel: Channel, given: Message, otherwise: str) -> None:
     try:
         channel.prepare(given)
@@ -246,7 +234,7 @@ def checks(case: Case) -> list[Check]:
     every = [
         *standard(case, dict(_LIFETIME)),
         *own(case),
-        *_manners(case),
+        *(check_of(case, CheckGroup.MANNERS, "manners", name, *one) for name, one in _SENTENCES.items()),
         *properties(case),
         *capability_proofs(case),
         *hearing(case),
@@ -280,14 +268,13 @@ class CheckResult:
 
 
 def _look(case: Case, check: Check) -> None:
-    """Raises AssertionError when the channel is at fault."""
-    asyncio.run(_looked(case, check))
+    """Raises AssertionError when the channel is at fault; with a loop, which a channel may need when it is made."""
 
+    async def looked() -> None:
+        if (waiting := check.look(case)) is not None:
+            await waiting
 
-async def _looked(case: Case, check: Check) -> None:
-    """Always with a loop: a channel may need one as soon as it is made."""
-    if (waiting := check.look(case)) is not None:
-        await waiting
+    asyncio.run(looked())
 
 
 def run(case: Case, every: Iterable[Check], seen: Callable[[CheckResult], None] = lambda _: None) -> list[CheckResult]:

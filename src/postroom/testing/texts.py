@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings, strategies
 from postroom.kernel.values.errors import ValidationError
 from postroom.message.channel import Channel
 from postroom.testing.case import Case, Place, message
-from postroom.testing.checks import Check, CheckGroup, Look, attempt, connected, ensure, overhearing
+from postroom.testing.checks import Check, CheckGroup, Look, attempt, check_of, connected, ensure, overhearing
 from postroom.testing.servers.http import TakenRequest
 
 # Those that try to be more than text among them.
@@ -208,16 +208,7 @@ _SENTENCES: Final = MappingProxyType[str, tuple[str, Look]](
 
 
 def properties(case: Case) -> list[Check]:
-    return [
-        Check(
-            id=f"property/{name}",
-            group=CheckGroup.PROPERTY,
-            sentence=sentence,
-            look=look,
-            not_applicable=case.not_applicable.get(f"property/{name}"),
-        )
-        for name, (sentence, look) in _SENTENCES.items()
-    ]
+    return [check_of(case, CheckGroup.PROPERTY, "property", name, *one) for name, one in _SENTENCES.items()]
 
 
 def _for_each(case: Case, texts: strategies.SearchStrategy[str], look: Callable[[str], None]) -> None:
