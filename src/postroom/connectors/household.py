@@ -22,7 +22,7 @@ from postroom.people.contacts import ConfirmContact, ResolutionBody, ResolveAnsw
 from postroom.people.desk import PeopleDesk
 from postroom.people.model import ConfirmSource, DecisionMode, MatchType
 from postroom.people.names.resolve import explicit
-from postroom.settings.reach import HouseholdClient, Unanswered
+from postroom.settings.reach import HouseholdClient, NoAnswer
 
 # What an adapter answers.
 
@@ -207,7 +207,7 @@ class CallerElsewhere:
         sends = isinstance(one, SubmitIntent)
         try:
             return await self.client.ask(one, self.token, self.key if sends else None)
-        except Unanswered as error:
+        except NoAnswer as error:
             words = _MAYBE_SENT if sends and error.has_left else _UNSENT
             raise Refused(Code.UPSTREAM_UNAVAILABLE, words) from None
 

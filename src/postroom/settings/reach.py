@@ -196,7 +196,7 @@ class Elsewhere:
 _CONNECT_SECONDS: Final = 3.0
 
 
-class Unanswered(TargetUnavailable):
+class NoAnswer(TargetUnavailable):
     """No household's answer came; `has_left` where it may have done what it was asked all the same."""
 
     def __init__(self, said: str, *, has_left: bool) -> None:
@@ -217,7 +217,7 @@ class HouseholdClient:
             self._session = None
 
     async def ask(self, one: Act[Answer], token: str, key: str | None = None) -> Answer:
-        """Raises Refused with the household's own words and code, and Unanswered."""
+        """Raises Refused with the household's own words and code, and NoAnswer."""
         from postroom.kernel.acts.calling import answer_from, request_of
 
         method, target, body = request_of(one)
@@ -226,7 +226,7 @@ class HouseholdClient:
             try:
                 return answer_from(one, json.dumps(answer))
             except ValueError:
-                raise Unanswered(_NOT_READ, has_left=True) from None
+                raise NoAnswer(_NOT_READ, has_left=True) from None
         raise _refusal(status, answer)
 
     async def _told(self, method: str, target: str, body: Any, token: str, more: Mapping[str, str]) -> tuple[int, Any]:
@@ -243,9 +243,9 @@ class HouseholdClient:
             ) as response:
                 return response.status, await response.json()
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
-            raise Unanswered("the household cannot be reached", has_left=False) from None
+            raise NoAnswer("the household cannot be reached", has_left=False) from None
         except (aiohttp.ClientError, TimeoutError, ValueError):
-            raise Unanswered(_NOT_READ, has_left=True) from None
+            raise NoAnswer(_NOT_READ, has_left=True) from None
 
 
 _NOT_READ: Final = "the household's answer could not be read"
@@ -255,7 +255,7 @@ def _refusal(status: int, answer: Any) -> PostroomError:
     error = answer.get("error") if isinstance(answer, dict) else None
     if not isinstance(error, dict):
         if (code := {401: Code.AUTH_FAILED, 403: Code.POLICY_DENIED}.get(status)) is None:
-            return Unanswered(_NOT_READ, has_left=True)
+            return NoAnswer(_NOT_READ, has_left=True)
         return Refused(code, "the household refused the token")
     try:
         code = Code(str(error.get("code")))
