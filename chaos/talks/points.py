@@ -8,7 +8,7 @@ from chaos.class_points import around, token_of
 from chaos.crash_points import Crash
 from postroom.butlers.store import StoredSessions
 from postroom.conversations.store import StoredInbound
-from postroom.kernel.database.marks import Marks
+from postroom.kernel.database.engine import Marks
 
 
 def watch_inbound(crash: Crash) -> None:

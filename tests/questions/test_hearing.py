@@ -14,7 +14,7 @@ from tests.questions.card_post import CardPost
 from tests.questions.sample_questions import new_question
 from tests.questions.test_timekeeper import present
 
-from postroom.kernel.database.marks import Marks
+from postroom.kernel.database.engine import Marks
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import seconds
 from postroom.message.delivery import Message, Receipt

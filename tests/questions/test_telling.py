@@ -21,8 +21,7 @@ from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts
 from postroom.butlers.sessions import Sessions as ButlerSessions
 from postroom.butlers.store import StoredSessions
-from postroom.kernel.database.engine import Database
-from postroom.kernel.database.marks import Marks
+from postroom.kernel.database.engine import Database, Marks
 from postroom.kernel.guard.tokens import SessionTokens, TokenFile
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import OverloadRejected

@@ -19,8 +19,7 @@ from postroom.attention.attention import Attention, QuestionTimes
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.store import StoredNotices
 from postroom.attention.turn import NoticeBook
-from postroom.kernel.database.engine import Database
-from postroom.kernel.database.marks import Marks
+from postroom.kernel.database.engine import Database, Marks
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import SECOND_US, seconds

@@ -17,7 +17,7 @@ from postroom.conversations.store import StoredInbound, StoredTroubles
 from postroom.conversations.texts import texts_for
 from postroom.delivery.afterwards.news import StoredReplies
 from postroom.delivery.files.taking import MOST_FILES, FileTaking
-from postroom.kernel.database.marks import Marks
+from postroom.kernel.database.engine import Marks
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import OverloadRejected, PostroomError, StoreUnavailable, ValidationError
 from postroom.kernel.values.ids import seconds

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from postroom.butlers.sessions import Sessions
-from postroom.kernel.database.marks import Marks
+from postroom.kernel.database.engine import Marks
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import OverloadRejected, ValidationError

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.attention.attention import QuestionTimes
-from postroom.kernel.database.marks import Marks
+from postroom.kernel.database.engine import Marks
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.message.channel import Outbound

@@ -15,7 +15,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.questions.sample_questions import new_question
 from tests.support.counted import CountedLoops
 
-from postroom.kernel.database.engine import Coalescer, QuestionNotices, Repeated
+from postroom.kernel.database.engine import Coalescer, Database, Marks, QuestionNotices, Repeated
 from postroom.kernel.database.postgres import PostgresDatabase, listening
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.running.process import Seal
@@ -226,3 +226,10 @@ async def test_by_halves_some_go_on_while_the_others_are_written() -> None:
     assert results == [10 * number for number in range(200)]
     assert [number for batch in tens.batches for number in batch] == list(range(200))
     assert [len(batch) for batch in tens.batches] == [100, 64, 36]
+
+
+async def test_the_place_in_a_stream_is_kept(database: Database) -> None:
+    assert await Marks(database).offset("telegram") is None
+    for position in (5, 9):
+        await Marks(database).save_offset("telegram", position)
+    assert await Marks(database).offset("telegram") == 9

@@ -37,7 +37,6 @@ from postroom.kernel.serving.mcp import (
     keep_request_state,
     look_once_for_param_headers,
     run,
-    show_parameters,
     show_required,
     streaming,
     takes_forms,
@@ -253,15 +252,6 @@ def test_arguments_are_read_as_the_sdk_reads_them(name: str, value: Any) -> None
 def test_the_arguments_that_a_tool_declares_are_known_by_its_name() -> None:
     assert list(declared_arguments(a_server(), "double") or ()) == ["number", "times"]
     assert declared_arguments(a_server(), "triple") is None
-
-
-async def test_a_client_is_shown_other_parameters_than_the_function_has() -> None:
-    server, shown = a_server(), {"type": "object", "properties": {"number": {"type": "integer"}}}
-    show_parameters(server, "double", shown)
-
-    assert [tool.input_schema for tool in await server.list_tools()] == [shown]
-    with pytest.raises(LookupError, match="triple"):
-        show_parameters(server, "triple", shown)
 
 
 async def test_a_client_is_shown_what_is_needed() -> None:

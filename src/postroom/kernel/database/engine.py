@@ -21,9 +21,11 @@ from sqlalchemy import (
     delete,
     false,
     func,
+    insert,
     select,
     text,
     true,
+    update,
 )
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import IntegrityError
@@ -121,6 +123,38 @@ class Repeated:
             answers[asked] = await self._database.read(work)
         answer: Result = answers[asked]
         return answer
+
+
+# How far a reader of a stream has come, over every restart.
+
+
+inbound_offsets = Table(
+    "inbound_offsets",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    schema=SHARED,
+)
+
+
+class Marks:
+    """A position for each source: a number of a provider's, a place in a feed, or a moment."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._repeated = Repeated(database)
+
+    async def offset(self, source: str) -> int | None:
+        asked = select(inbound_offsets.c.position).where(inbound_offsets.c.source == source)
+        return await self._repeated.read(source, lambda connection: connection.execute(asked).scalar())
+
+    async def save_offset(self, source: str, position: int) -> None:
+        def work(connection: Connection) -> None:
+            mine = inbound_offsets.c.source == source
+            if not connection.execute(update(inbound_offsets).where(mine).values(position=position)).rowcount:
+                connection.execute(insert(inbound_offsets), {"source": source, "position": position})
+
+        await write_twice(self._database, work)
 
 
 # What PostgreSQL alone can say.

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Final, Protocol
 
 from anyio import CancelScope
 from fastapi import Depends, HTTPException, Request
@@ -16,6 +16,7 @@ from mcp.server.auth.provider import AccessToken
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from postroom.kernel.http.answers import JsonObject, as_object, json_object
 from postroom.kernel.serving.servers import answering
 from postroom.kernel.values.principal import HEADER, PRINCIPAL, Principal, checked_key
 
@@ -262,16 +263,9 @@ def _may_begin(scope: Scope, headers: Headers) -> bool:
 def _begins_with_forms(body: bytes) -> bool:
     if _ABLE not in body:
         return False
-    try:
-        call = json.loads(body)
-    except (ValueError, RecursionError):
-        return False
-    capabilities = _member(_member(call, "params"), "capabilities")
-    return _member(call, "method") == "initialize" and isinstance(_member(capabilities, "elicitation"), dict)
-
-
-def _member(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, dict) else None
+    call = json_object(body)
+    capabilities = as_object(as_object(call.get("params")).get("capabilities"))
+    return call.get("method") == "initialize" and isinstance(capabilities.get("elicitation"), dict)
 
 
 # Calls of tools that wait for people are answered as a stream; all others at once and as cheaply as before.
@@ -324,7 +318,7 @@ class LongCalls:
         if body is None:  # its caller is gone, or sends more than the guard lets through
             return
         receive, message = replayed(body, receive), self._read(body)
-        params = _object(message.get("params"))
+        params = as_object(message.get("params"))
         name = params.get("name")
         if message.get("method") == _CALL and isinstance(name, str) and name in self._tools:
             await self._until_given_up(_call(scope, message.get("id")), scope, receive, send)
@@ -335,13 +329,8 @@ class LongCalls:
                 self._under_way[call].cancel()
         await self._app(scope, receive, send)
 
-    def _read(self, body: bytes) -> dict[str, Any]:
-        if not any(word in body for word in self._looked_for):
-            return {}
-        try:
-            return _object(json.loads(body))
-        except (ValueError, RecursionError):
-            return {}
+    def _read(self, body: bytes) -> JsonObject:
+        return json_object(body) if any(word in body for word in self._looked_for) else {}
 
     async def _until_given_up(self, call: _Call | None, scope: Scope, receive: Receive, send: Send) -> None:
         if call is None or call in self._under_way:
@@ -379,7 +368,3 @@ def _ended(call: _Call) -> bytes:
     error = {"code": _REQUEST_CANCELLED, "message": "Request cancelled"}
     answer = {"jsonrpc": "2.0", "id": json.loads(call.id), "error": error}
     return f"event: message\r\ndata: {json.dumps(answer)}\r\n\r\n".encode()
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -13,7 +13,7 @@ from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.tools import Tool as Tool  # others take it from here
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.session import ServerSession
@@ -34,45 +34,13 @@ from pydantic_core import to_json, to_jsonable_python
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from postroom.kernel.http.answers import as_object
 from postroom.kernel.serving import REVISION
 from postroom.kernel.values.errors import HINTS, Code, PostroomError, hint_of, sentence
 from postroom.kernel.values.fields import field_error
 from postroom.kernel.values.principal import PRINCIPAL
 
 # What the client of a call can do, as it said itself: newer ones with each call, older ones once.
-
-__all__ = [
-    "REVISION",
-    "GivenArguments",
-    "McpSessions",
-    "OwnWordsServer",
-    "SessionBounds",
-    "Tool",
-    "Whose",
-    "add_extension",
-    "add_tool",
-    "answer_of",
-    "arguments_of",
-    "asking_back",
-    "call_context",
-    "contradicts",
-    "declared_arguments",
-    "declares",
-    "given_arguments",
-    "in_our_words",
-    "is_newer",
-    "is_session_of",
-    "keep_request_state",
-    "look_once_for_param_headers",
-    "run",
-    "show_parameters",
-    "show_required",
-    "shows_forms",
-    "streaming",
-    "takes_forms",
-    "tool_of",
-    "unchecked_tool",
-]
 
 
 def is_newer(context: ServerRequestContext[Any, Any]) -> bool:
@@ -81,8 +49,8 @@ def is_newer(context: ServerRequestContext[Any, Any]) -> bool:
 
 def declares(context: ServerRequestContext[Any, Any], extension: str) -> bool:
     """With this very request: what it said with others does not count."""
-    said = _mapping(_mapping(context.params).get("_meta")).get(CLIENT_CAPABILITIES_META_KEY)
-    return is_newer(context) and extension in _mapping(_mapping(said).get("extensions"))
+    said = as_object(as_object(context.params).get("_meta")).get(CLIENT_CAPABILITIES_META_KEY)
+    return is_newer(context) and extension in as_object(as_object(said).get("extensions"))
 
 
 def shows_forms(context: ServerRequestContext[Any, Any]) -> bool:
@@ -93,10 +61,6 @@ def shows_forms(context: ServerRequestContext[Any, Any]) -> bool:
 def takes_forms(able: ElicitationCapability | None) -> bool:
     """An empty object is from before there was another way than forms."""
     return able is not None and (able.form is not None or able.url is None)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 # An extension of the protocol on a server whose tools are added one by one.
@@ -308,14 +272,6 @@ def declared_arguments(server: MCPServer[Any], name: str) -> Mapping[str, Any] |
 def arguments_of(tool: Tool) -> Mapping[str, Any]:
     declared: Mapping[str, Any] = tool.parameters.get("properties", {})
     return declared
-
-
-def show_parameters(server: MCPServer[Any], name: str, parameters: dict[str, Any]) -> None:
-    """What a client is shown of a tool, where its function accepts more than it should be sent."""
-    tool = server._tool_manager.get_tool(name)
-    if tool is None:
-        raise LookupError(f"there is no tool {name}")
-    tool.parameters = parameters
 
 
 def show_required(server: MCPServer[Any], name: str, *required: str) -> None:
