@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.counted import CountedLoops
+from tests.support.worlds import world_of
 
 from postroom.butlers.loading import LoadedModules
 from postroom.butlers.runtimes.process import ProcessPrograms
@@ -24,12 +25,12 @@ from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.butlers.store import StoredSessions
 from postroom.butlers.tools import build_server
-from postroom.household.butlers import ButlerWorld, build_butler, start_sessions
+from postroom.household.butlers import build_butler, start_sessions
 from postroom.household.console import RunningHousehold
 from postroom.household.household import running
-from postroom.household.peers import Peers, SwitchboardOverWire
+from postroom.household.peers import SwitchboardOverWire
 from postroom.household.ports import mcp_app
-from postroom.household.store import file_taking, open_store
+from postroom.household.store import open_store
 from postroom.kernel.guard.tokens import SessionTokens, TokenFile
 from postroom.kernel.guard.tools import visitors
 from postroom.kernel.running import telemetry
@@ -40,7 +41,7 @@ from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings import Settings
 from postroom.settings.model import Ports
 from postroom.settings.peer import HttpPeer
-from postroom.settings.roster import Endpoints, parse_butler
+from postroom.settings.roster import parse_butler
 
 PARTS = ("sandbox", "messenger", "switchboard")
 GENERAL = {"butler": {"name": "general", "port": 0, "db": {"name": "butlers", "schema": "general"}}}
@@ -100,16 +101,8 @@ async def butler_with_model(
         peer = HttpPeer("switchboard", household.addresses["switchboard"], token)
         stack.push_async_callback(peer.close)
         config = parse_butler(GENERAL, {}, file="general/butler.toml")
-        endpoints = Endpoints(settings, [config])
-        endpoints.bound("general", port_of(listener))
-        world = ButlerWorld(
-            settings=settings,
-            store=store,
-            endpoints=endpoints,
-            peers=Peers(file, endpoints, clock, stack),
-            clock=clock,
-            files=file_taking(settings, store, [config], clock),
-        )
+        world = world_of(settings, store, clock=clock, roster=[config], stack=stack)
+        world.endpoints.bound("general", port_of(listener))
         butler = build_butler(
             config,
             world,

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from tests.clock import FakeClock
 from tests.intents.office import Butlers, Post
+from tests.support.worlds import world_of
 from tests.telephone import settings_for
 
 from postroom.connectors.tools import ACTS
-from postroom.household.intents import Correspondence, World, build_correspondence
+from postroom.household.intents import Correspondence, build_correspondence
 from postroom.household.peers import MemoryPeer
 from postroom.household.people import owner_seed
 from postroom.household.questions import build_asking
@@ -24,10 +25,14 @@ from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, Principal, Role
 from postroom.people.person_rules import new_contact
+from postroom.settings.roster import parse_butler
 
 CHATGPT = Principal(Role.CONNECTOR, "chatgpt")
 ANN = Principal(Role.USER, "ann")
 TOOLS = {"resolve_contact", "send_message", "confirm_recipient", "list_inbox", "reply", "get_intent_status"}
+
+
+HEALTH = {"butler": {"name": "health", "port": 0, "db": {"name": "butlers", "schema": "health"}}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +58,7 @@ async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistan
     tokens.ensure([OPERATOR, CHATGPT, ANN, Principal(Role.BUTLER, "health")])
     async with open_store(settings) as store:
         built = build_correspondence(
-            World(
-                settings=settings,
-                store=store,
-                tokens=tokens,
-                clock=clock,
-                butlers=frozenset({"health"}),
-            ),
+            world_of(settings, store, clock=clock, roster=[parse_butler(HEALTH, {}, file="health/butler.toml")]),
             post,
             Butlers(),
             build_asking(settings, store, clock),

@@ -6,13 +6,12 @@ import re
 
 from starlette.routing import Route
 
-from postroom.household.console import ConsoleWorld, running_console
+from postroom.household.console import ConsoleParts, running_console
 from postroom.household.console_pages import console_pages
 from postroom.household.peers import Nobody
 from postroom.household.store import connect_store
-from postroom.kernel.running.clock import SystemClock
 from tests.household.living import Living
-from tests.support.counted import CountedLoops
+from tests.support.worlds import world_of
 
 
 async def routes(home: Living, method: str) -> list[str]:
@@ -20,19 +19,16 @@ async def routes(home: Living, method: str) -> list[str]:
     store, inbox, asking = connect_store(home.settings), home.household.inbox, home.household.asking
     attention = home.household.attention
     assert inbox is not None and asking is not None and attention is not None
-    world = ConsoleWorld(
-        settings=home.settings,
-        store=store,
+    parts = ConsoleParts(
+        world=world_of(home.settings, store),
         inbox=inbox,
         asking=asking.asking,
         attention=attention,
-        tokens=home.tokens,
-        clock=SystemClock(),
         messenger=Nobody("messenger"),
         sandbox_url=home.household.addresses["sandbox"],
     )
     try:
-        async with running_console(world, console_pages, CountedLoops()) as console:
+        async with running_console(parts, console_pages) as console:
             application = await console.app.application()
             known = [route for route in application.routes if isinstance(route, Route)]
             return [route.path for route in known if method in (route.methods or ())]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -18,6 +19,7 @@ from postroom.settings.roster import ButlerConfig, RuntimeKind
 from tests.butlers.runtimes.installed import install
 from tests.fakes.accounts import accounts_at
 from tests.fakes.server import Fakes
+from tests.household.asked_household import until
 from tests.household.living import LIFTED, QUICK, Living, settings_for, started
 
 SECONDS = 30.0
@@ -118,3 +120,33 @@ class Talking(Living):
     def messages(self, chat: int | str) -> list[dict[str, Any]]:
         rows = self.rows("(select *, received_at as created_at from inbound_messages)")
         return [row for row in rows if row["place"] == str(chat)]
+
+
+# Files that are sent with words, and what becomes of them.
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
+
+
+def sent(content: bytes, name: str = "bill.png", **more: Any) -> dict[str, Any]:
+    return {"name": name, "data": base64.b64encode(content).decode(), **more}
+
+
+async def read(house: Talking, upload_id: str, who: str) -> tuple[int, bytes]:
+    url = f"{house.household.addresses['api']}/v1/uploads/{upload_id}"
+    async with house.http.get(url, headers={"Authorization": f"Bearer {house.token(who)}"}) as response:
+        return response.status, await response.read()
+
+
+def told(house: Talking, kept: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of the files, what the session of this message is given to read."""
+    [prompt] = [row["prompt"] for row in house.rows("sessions") if row["request_id"] == kept["id"]]
+    found, _ = json.JSONDecoder().raw_decode(prompt[prompt.index("{", prompt.index("Context, as data:")) :])
+    files: list[dict[str, Any]] = found["files"]
+    return files
+
+
+async def answered(house: Talking, ask_id: str) -> dict[str, Any]:
+    async def look() -> dict[str, Any] | None:
+        seen = await house.call("health", "wait", {"ask_id": ask_id, "wait_seconds": 0})
+        return seen if seen["status"] == "answered" else None
+
+    return await until(look)

@@ -13,14 +13,12 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from postroom.channels.capabilities import KINDS
-from postroom.household.attention import build_attention
 from postroom.household.peers import InsideDoor, MemoryPeer, SwitchboardOverWire
 from postroom.household.ports import ScriptDoor
-from postroom.household.store import file_taking, open_store
+from postroom.household.store import open_store
 from postroom.kernel.guard.http import Guard
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, any_butler, operator
-from postroom.kernel.running.clock import Overdue, SystemClock
+from postroom.kernel.running.clock import Overdue
 from postroom.kernel.serving.servers import bind, port_of, serving
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
@@ -35,6 +33,7 @@ from postroom.settings.peer import HttpPeer
 from tests.household.calling import get, post
 from tests.household.living import QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
+from tests.support.worlds import world_of
 
 # `POST /v1/notify` and the plain doors beside it, on a living household.
 ON = {"approvals": {"enabled": True, "ask_owner": False}}
@@ -153,18 +152,16 @@ class Programs:
 async def door_for_programs(household: Living) -> AsyncIterator[str]:
     switchboard = HttpPeer("switchboard", household.household.addresses["switchboard"], household.token("operator"))
     messenger = HttpPeer("messenger", household.household.addresses["messenger"], household.token("operator"))
+    attention = household.household.attention
+    assert attention is not None
     async with open_store(household.settings) as store:
         door = ScriptDoor(
-            settings=household.settings,
-            store=store,
+            world=world_of(household.settings, store),
             outbound=SwitchboardOverWire(switchboard),
             switchboard=switchboard,
             messenger=messenger,
-            clock=SystemClock(),
-            channels=KINDS,
-            files=file_taking(household.settings, store, (), SystemClock()),
             approvals=None,
-            attention=build_attention(household.settings, store, SystemClock()),
+            attention=attention,
         )
         app = FastAPI()
         for router in door.routers():

@@ -43,6 +43,7 @@ from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
 from tests.people.known_people import household_people, owner
 from tests.support.counted import CountedLoops
+from tests.support.worlds import world_of
 
 
 # Who may decide: those the settings name, and those who have the role, as soon as they have it.
@@ -383,7 +384,7 @@ async def test_every_page_of_approvals_is_open_to_those_who_may_decide(
     settings = Settings.model_validate({"home": tmp_path, "approvals": {"enabled": True, "approvers": approvers}})
 
     async with open_store(settings) as store:
-        pages = approvals_desk(settings, store, None, SystemClock()).section.pages
+        pages = approvals_desk(world_of(settings, store), None).section.pages
 
     assert len(pages) > 5
     for page in pages:

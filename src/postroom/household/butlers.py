@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -21,39 +20,24 @@ from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts
 from postroom.butlers.store import StoredAppointments, StoredState
 from postroom.butlers.switchboard import Registry, Switchboard
 from postroom.delivery.acts import Notify
-from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.notify import Notifier
 from postroom.delivery.store.rows import StoredRefusedCalls
 from postroom.household.channels import known_channels
-from postroom.household.peers import Peers
-from postroom.household.store import SWITCHBOARD, Store
+from postroom.household.store import SWITCHBOARD, World
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import SessionTokens
-from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import Outbound
 from postroom.message.outgoing import Outcome
-from postroom.settings import Secret, Settings
+from postroom.settings import Secret
 from postroom.settings.peer import Peer
-from postroom.settings.roster import MESSENGER, ButlerConfig, Endpoints
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ButlerWorld:
-    """What all butlers of one process share."""
-
-    settings: Settings
-    store: Store
-    endpoints: Endpoints
-    peers: Peers
-    clock: Clock
-    files: FileTaking
+from postroom.settings.roster import MESSENGER, ButlerConfig
 
 
 def build_butler(
     config: ButlerConfig,
-    world: ButlerWorld,
+    world: World,
     *,
     outbound: Outbound,
     switchboard: Peer,
@@ -102,14 +86,14 @@ def build_butler(
 
 
 @asynccontextmanager
-async def living(butler: Butler, world: ButlerWorld, loops: Loops) -> AsyncIterator[None]:
+async def living(butler: Butler, world: World) -> AsyncIterator[None]:
     """Keeps its appointments and lets the switchboard know that it is there."""
     async with AsyncExitStack() as stack:
         if butler.config.name != "messenger":
             scheduler = butler.scheduler
             await scheduler.start()
             await stack.enter_async_context(
-                loops.running(f"scheduler:{butler.name}", scheduler.look, wake=scheduler.changed)
+                world.loops.running(f"scheduler:{butler.name}", scheduler.look, wake=scheduler.changed)
             )
         if butler.name != "switchboard":
             await stack.enter_async_context(
@@ -119,7 +103,7 @@ async def living(butler: Butler, world: ButlerWorld, loops: Loops) -> AsyncItera
                     description=butler.config.butler.description,
                     modules=tuple(butler.config.modules),
                     clock=world.clock,
-                    loops=loops,
+                    loops=world.loops,
                 )
             )
         yield
@@ -128,30 +112,20 @@ async def living(butler: Butler, world: ButlerWorld, loops: Loops) -> AsyncItera
 # What the modules of one butler may use.
 
 
-def module_context(
-    config: ButlerConfig, settings: Settings, environment: Mapping[str, str], clock: Clock
-) -> ModuleContext:
+def module_context(config: ButlerConfig, world: World) -> ModuleContext:
+    given = {name: Secret(value) for name, value in world.environment.items()}
     return ModuleContext(
         butler=config.name,
-        clock=clock,
-        environment={name: Secret(value) for name, value in environment.items()}
-        | credentials_by_name(settings, config),
-        in_sandbox=settings.in_sandbox,
+        clock=world.clock,
+        environment=given | credentials_by_name(world.settings, config),
+        in_sandbox=world.settings.in_sandbox,
     )
 
 
 # Give a butler its model, if its file names one.
 
 
-def build_sessions(
-    config: ButlerConfig,
-    settings: Settings,
-    endpoints: Endpoints,
-    store: Store,
-    tokens: SessionTokens,
-    environment: Mapping[str, str],
-    clock: Clock,
-) -> Sessions | None:
+def build_sessions(config: ButlerConfig, world: World, tokens: SessionTokens) -> Sessions | None:
     if config.runtime.type == "none":
         return None
     limits, runtime = config.butler.runtime, RUNTIMES[config.runtime.type]
@@ -160,12 +134,12 @@ def build_sessions(
             butler=config.name,
             description=config.butler.description,
             runtime=runtime,
-            mcp_url=endpoints.url(config.name) or "",
-            workspace=settings.home / "sessions" / config.name,
-            conversations=frozenset(name for name, can in known_channels(settings).items() if can.replies),
+            mcp_url=world.endpoints.url(config.name) or "",
+            workspace=world.settings.home / "sessions" / config.name,
+            conversations=frozenset(name for name, can in known_channels(world.settings).items() if can.replies),
             model=limits.model,
             arguments=limits.args,
-            credentials=credentials_of(config, runtime, environment),
+            credentials=credentials_of(config, runtime, world.environment),
         ),
         SessionLimits(
             concurrent=limits.max_concurrent_sessions,
@@ -173,12 +147,12 @@ def build_sessions(
             timeout_seconds=limits.timeout_seconds,
         ),
         SessionParts(
-            store=store.butler_sessions,
+            store=world.store.butler_sessions,
             tokens=tokens,
-            programs=ProcessPrograms(path=environment.get("PATH", ""), clock=clock),
-            clock=clock,
-            mint=store.ids.mint,
-            is_over=store.talk.is_over,
+            programs=ProcessPrograms(path=world.environment.get("PATH", ""), clock=world.clock),
+            clock=world.clock,
+            mint=world.store.ids.mint,
+            is_over=world.store.talk.is_over,
         ),
     )
 
@@ -233,7 +207,7 @@ def credentials_of(config: ButlerConfig, runtime: Runtime, environment: Mapping[
 _log = structlog.get_logger("postroom.switchboard")
 
 
-def build_board(world: ButlerWorld) -> Switchboard:
+def build_board(world: World) -> Switchboard:
     return Switchboard(
         outbound=world.peers.outbound("messenger", caller="switchboard"),
         messenger=world.peers.to("messenger", caller="switchboard"),

@@ -15,11 +15,9 @@ from postroom.console.live import Bulk, Changes, HouseholdPulse
 from postroom.household.channels import Accounts
 from postroom.household.peers import MemoryPeer, Nobody
 from postroom.household.questions import AskingParts
-from postroom.household.store import Store
+from postroom.household.store import World
 from postroom.inbox.inbox import Inbox
-from postroom.kernel.guard.tokens import TokenFile
-from postroom.kernel.running.clock import Clock
-from postroom.kernel.running.loop import Failing, Loops, Signal
+from postroom.kernel.running.loop import Loops, Signal
 from postroom.kernel.running.process import package_version
 from postroom.kernel.serving.servers import WhenAsked
 from postroom.kernel.values.errors import StoreUnavailable
@@ -34,29 +32,21 @@ from postroom.settings.peer import HttpPeer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsoleWorld:
+class ConsoleParts:
     """What the pages are made from."""
 
-    settings: Settings
-    store: Store
+    world: World
     inbox: Inbox
     asking: Asking
     attention: Attention
-    tokens: TokenFile
-    clock: Clock
     messenger: MemoryPeer | HttpPeer | Nobody
     outbound: Outbound | None = None  # the household's own way out
     approvals: Approvals | None = None  # of the messenger, where it runs in this process
     sandbox_url: str | None = None  # of its page, in sandbox mode
     silent: str = ""  # why no butler can answer people
-    pages_url: str = ""  # where people reach the console
-    links_due: Signal = field(default_factory=Signal)  # rung for the one who sends sign-in links
 
 
-# The console: what its pages are made from, and what goes on while none is open.
-
-
-MakesPages = Callable[[ConsoleWorld, Changes, Bulk, Failing], Starlette]
+MakesPages = Callable[[ConsoleParts, Changes, Bulk], Starlette]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,21 +56,21 @@ class Console:
 
 
 @asynccontextmanager
-async def running_console(world: ConsoleWorld, pages: MakesPages, loops: Loops) -> AsyncIterator[Console]:
+async def running_console(parts: ConsoleParts, pages: MakesPages) -> AsyncIterator[Console]:
     """Its hundred modules are imported for the first page that somebody opens: many households run without any."""
-    store = world.store
-    pulse = HouseholdPulse(store.overview, world.inbox.notes, store.question_figures, store.talk_pulse)
-    changes, bulk = Changes(pulse, world.clock), Bulk(lambda: secrets.token_urlsafe(12))
+    store, loops = parts.world.store, parts.world.loops
+    pulse = HouseholdPulse(store.overview, parts.inbox.notes, store.question_figures, store.talk_pulse)
+    changes, bulk = Changes(pulse, parts.world.clock), Bulk(lambda: secrets.token_urlsafe(12))
 
     async with loops.running("console_changes", changes.look, wake=changes.anybody, stopping=changes.stopping):
         try:
-            yield Console(app=WhenAsked(lambda: pages(world, changes, bulk, loops.failing)), changes=changes)
+            yield Console(app=WhenAsked(lambda: pages(parts, changes, bulk)), changes=changes)
         finally:
             changes.stop()
             await bulk.close()
 
 
-async def operators_link(world: ConsoleWorld, base_url: str) -> str:
+async def operators_link(world: World, base_url: str) -> str:
     sessions = ConsoleSessions(world.store.database, world.tokens)
     return await sessions.link(base_url, OPERATOR, world.clock.now_us())
 
@@ -108,25 +98,23 @@ class RunningHousehold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HouseholdStanding:
-    settings: Settings
-    store: Store
+    world: World
     accounts: Accounts
     may_decide: Callable[[Principal], bool]
-    clock: Clock
     started_at_us: int
 
     async def seen_by(self, who: Principal) -> StandingNow:
         return StandingNow(
             version=package_version(),
-            sandbox=self.settings.in_sandbox,
+            sandbox=self.world.settings.in_sandbox,
             started_at_us=self.started_at_us,
             waiting=await self._waiting(who),
             failing=[failing for one in await self.accounts.listed() if (failing := failing_channel(one))],
         )
 
     async def _waiting(self, who: Principal) -> WaitingNow:
-        decides = self.settings.approvals_on and self.may_decide(who)
-        store, now_us = self.store, self.clock.now_us()
+        decides = self.world.settings.approvals_on and self.may_decide(who)
+        store, now_us = self.world.store, self.world.clock.now_us()
         return WaitingNow(
             questions=await _counted(store.question_figures.waiting_for(person_id_of(who) or "")),
             approvals=await _counted(store.overview.awaiting_approval(now_us)) if decides else None,
@@ -136,7 +124,7 @@ class HouseholdStanding:
         )
 
     async def _dead_letters(self) -> int:
-        trouble = await self.store.overview.trouble()
+        trouble = await self.world.store.overview.trouble()
         return trouble.given_up + trouble.held
 
 

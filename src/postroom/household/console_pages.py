@@ -19,7 +19,6 @@ from starlette.staticfiles import StaticFiles
 
 from postroom.approvals.approvals import Approvals
 from postroom.approvals.page import ApprovalPages, RulePages, approvals_section
-from postroom.attention.attention import Attention
 from postroom.attention.pages.page import attention_section
 from postroom.attention.pages.shown import AttentionPeople
 from postroom.console.frame import NameBook, Navigation, NavigationEntry, Protected, asked_path
@@ -41,7 +40,7 @@ from postroom.conversations.page import SessionsToday, TalkPages, conversations_
 from postroom.delivery.pages.dead_letters import dead_letters_section
 from postroom.delivery.pages.deliveries import deliveries_section
 from postroom.household.channels import known_channels
-from postroom.household.console import ConsoleWorld
+from postroom.household.console import ConsoleParts
 from postroom.household.delivery import breaker_policy, retry_policy
 from postroom.household.peers import MemoryPeer, Nobody
 from postroom.household.people import (
@@ -52,16 +51,14 @@ from postroom.household.people import (
     new_challenge,
 )
 from postroom.household.questions import decisions
-from postroom.household.store import Store
+from postroom.household.store import World
 from postroom.inbox.page import InboxPages, PreferencePages, inbox_section
 from postroom.kernel.audit import NewAudit
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.running.loop import Failing
 from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
 from postroom.kernel.values.principal import Principal, person_id_of
-from postroom.message.channel import Outbound
 from postroom.message.delivery import Priority
 from postroom.overview.audit import entry_of
 from postroom.overview.counts import (
@@ -89,66 +86,76 @@ from postroom.settings import Settings
 from postroom.settings.peer import HttpPeer
 
 
-def console_pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Failing) -> Starlette:
-    store = world.store
+def console_pages(parts: ConsoleParts, changes: Changes, bulk: Bulk) -> Starlette:
+    world, store = parts.world, parts.world.store
     base_url = world.pages_url or world.settings.api_url
     admissions = build_admissions(world.settings, store, world.tokens, base_url, world.links_due)
     audit = store.audit
-    parts = ConsoleParts(
-        sections=[*_sections(world, bulk, failing), *account_sections(admissions, audit)],
+    frame = ConsoleFrame(
+        sections=[*_sections(parts, bulk), *account_sections(admissions, audit)],
         badges=Badges(record=store.overview, approvals_on=world.settings.approvals_on),
-        sandbox_url=world.sandbox_url,
+        sandbox_url=parts.sandbox_url,
         more_pages=[events_page(changes, world.clock, admissions.sessions)],
         admissions=admissions,
         audit=audit,
         passkeys=Passkeys(store=admissions.passkeys, clock=world.clock, new_challenge=new_challenge),
         clock=world.clock,
         names=NameBook(records=store.held_addresses),
-        zone_of=world.attention.zone_of,
+        zone_of=parts.attention.zone_of,
     )
-    return console_app(parts)
+    return console_app(frame)
 
 
-def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[ConsoleSection]:
+def _sections(parts: ConsoleParts, bulk: Bulk) -> Sequence[ConsoleSection]:
     """In the order of the navigation, within each of its groups."""
-    settings, store, breaker = world.settings, world.store, breaker_policy(world.settings)
+    world, settings, store = parts.world, parts.world.settings, parts.world.store
+    breaker = breaker_policy(settings)
     channels = sorted(known_channels(settings))
     attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
-    waiting = WaitingWork(record=store.overview, notes=world.inbox.notes, approvals_on=settings.approvals_on)
-    tools = messenger_tools(world.messenger, world.tokens)
-    concerned = Concerned(book=world.store.people)
-    questions = QuestionPages(asking=world.asking, figures=store.question_figures, concerned=concerned)
-    machinery = Machinery(facts=machine_facts(settings), failing=failing, silent=world.silent)
-    approvals = approvals_desk(settings, world.store, world.approvals, world.clock)
+    waiting = WaitingWork(record=store.overview, notes=parts.inbox.notes, approvals_on=settings.approvals_on)
+    tools = messenger_tools(parts.messenger, world.tokens)
+    concerned = Concerned(book=store.people)
+    questions = QuestionPages(asking=parts.asking, figures=store.question_figures, concerned=concerned)
+    machinery = Machinery(facts=machine_facts(settings), failing=world.loops.failing, silent=parts.silent)
+    approvals = approvals_desk(world, parts.approvals)
     overview = ConsoleOverview(store.database, channels, breaker)
     today = TodayPage(
         overview=overview,
         waiting=waiting,
         questions=questions,
-        notices=world.attention,
+        notices=parts.attention,
         approvals=approvals.pages,
-        silent=world.silent,
+        silent=parts.silent,
     )
-    overviews = person_overviews(world.store, questions, world.attention)
+    history, sessions = store.histories, _sessions_today(world)
+    overviews = PersonOverviews(history=history, questions=questions, attention=parts.attention)
+    pairing = build_pairing(settings, store, world.clock, parts.inbox.email_due.ring)
+    devices = devices_of(settings, store, parts.outbound, world.clock) if parts.outbound is not None else None
     return [
         today_section(today),
         questions_section(questions),
         approvals.section,
-        inbox_section(InboxPages(inbox=world.inbox, questions=questions), PreferencePages(world.inbox)),
-        conversations_desk(settings, store),
+        inbox_section(InboxPages(inbox=parts.inbox, questions=questions), PreferencePages(parts.inbox)),
+        conversations_section(
+            TalkPages(people=store.people, history=history, lately=store.lately, sessions=sessions, channels=channels)
+        ),
         attention_section(
             AttentionPeople(
-                attention=world.attention,
-                people=world.store.people,
+                attention=parts.attention,
+                people=store.people,
                 tokens=world.tokens,
-                approvers=world.store.household,
+                approvers=store.household,
             )
         ),
-        deliveries_section(ConsoleDeliveries(store.database, channels, attempts), tools, world.store.files, concerned),
+        deliveries_section(ConsoleDeliveries(store.database, channels, attempts), tools, store.files, concerned),
         dead_letters_section(ConsoleDeadLetters(store.database, channels), tools, bulk, concerned),
-        health_section(overview, tools, world.attention, machinery),
-        people_desk(settings, world.store, world.clock, world.inbox.email_due.ring, overviews),
-        devices_desk(settings, world.store, world.outbound, world.clock),
+        health_section(overview, tools, parts.attention, machinery),
+        contacts_section(
+            ContactPages(
+                people=pairing.people, pairing=pairing, choices=store.memory, sessions=sessions, overviews=overviews
+            )
+        ),
+        devices_section(DevicePages(devices=devices)),  # also where no account notifies: it says what to set
     ]
 
 
@@ -166,9 +173,6 @@ def messenger_tools(peer: MemoryPeer | HttpPeer | Nobody, tokens: TokenFile) -> 
     return Tools(call)
 
 
-# The console's pages where a person works: inbox, approvals, people.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalsDesk:
     """`pages` also show what waits on other pages."""
@@ -177,62 +181,17 @@ class ApprovalsDesk:
     section: ConsoleSection
 
 
-def approvals_desk(
-    settings: Settings,
-    store: Store,
-    approvals: Approvals | None,
-    clock: Clock,
-) -> ApprovalsDesk:
-    known = known_channels(settings)
-    made = decisions(settings, store, clock, approvals)
+def approvals_desk(world: World, approvals: Approvals | None) -> ApprovalsDesk:
+    known = known_channels(world.settings)
+    made = decisions(world.settings, world.store, world.clock, approvals)
     letters = frozenset(name for name, can in known.items() if can.style == "letter")
-    pages = ApprovalPages(approvals=made, letters=letters, files=store.files)
+    pages = ApprovalPages(approvals=made, letters=letters, files=world.store.files)
     rules = RulePages(approvals=made, channels=sorted(known))
     return ApprovalsDesk(pages=pages, section=approvals_section(pages, rules, made.may_decide))
 
 
-def conversations_desk(settings: Settings, store: Store) -> ConsoleSection:
-    pages = TalkPages(
-        people=store.people,
-        history=store.histories,
-        lately=store.lately,
-        sessions=_sessions_today(settings, store),
-        channels=sorted(known_channels(settings)),
-    )
-    return conversations_section(pages)
-
-
-def _sessions_today(settings: Settings, store: Store) -> SessionsToday:
-    most = settings.conversations.sessions_per_day
-    return SessionsToday(counted=store.inbound, per_day=most)
-
-
-def person_overviews(store: Store, questions: QuestionPages, attention: Attention) -> PersonOverviews:
-    return PersonOverviews(history=store.histories, questions=questions, attention=attention)
-
-
-def people_desk(
-    settings: Settings,
-    store: Store,
-    clock: Clock,
-    links_due: Callable[[], object],
-    overviews: PersonOverviews,
-) -> ConsoleSection:
-    pairing = build_pairing(settings, store, clock, links_due)
-    pages = ContactPages(
-        people=pairing.people,
-        pairing=pairing,
-        choices=store.memory,
-        sessions=_sessions_today(settings, store),
-        overviews=overviews,
-    )
-    return contacts_section(pages)
-
-
-def devices_desk(settings: Settings, store: Store, outbound: Outbound | None, clock: Clock) -> ConsoleSection:
-    """Also where no account notifies: then the page says what to set."""
-    devices = devices_of(settings, store, outbound, clock) if outbound is not None else None
-    return devices_section(DevicePages(devices=devices))
+def _sessions_today(world: World) -> SessionsToday:
+    return SessionsToday(counted=world.store.inbound, per_day=world.settings.conversations.sessions_per_day)
 
 
 # What runs here, for the folded part of the page Health: versions and kinds, never addresses or passwords.
@@ -258,7 +217,7 @@ _BROKEN = ("Something went wrong", "The error is ours and has been written to th
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsoleParts:
+class ConsoleFrame:
     sections: Sequence[ConsoleSection]
     badges: Badges
     sandbox_url: str | None
@@ -271,13 +230,13 @@ class ConsoleParts:
     passkeys: Passkeys
 
 
-def console_app(parts: ConsoleParts) -> Starlette:
-    templates = Templates(parts.sandbox_url)
-    coming_in = SignInPages(admissions=parts.admissions, clock=parts.clock, templates=templates)
-    passkeys = PasskeyDoor(passkeys=parts.passkeys, sign_in=coming_in)
-    pages = [page for section in parts.sections for page in section.pages]
-    pages += [*parts.more_pages, *passkeys.pages(), sign_out_page(parts.admissions.sessions), theme_page()]
-    doors = _Doors(parts, templates)
+def console_app(frame: ConsoleFrame) -> Starlette:
+    templates = Templates(frame.sandbox_url)
+    coming_in = SignInPages(admissions=frame.admissions, clock=frame.clock, templates=templates)
+    passkeys = PasskeyDoor(passkeys=frame.passkeys, sign_in=coming_in)
+    pages = [page for section in frame.sections for page in section.pages]
+    pages += [*frame.more_pages, *passkeys.pages(), sign_out_page(frame.admissions.sessions), theme_page()]
+    doors = _Doors(frame, templates)
     routes: list[BaseRoute] = [Mount("/static", StaticFiles(packages=[("postroom.console", "static")]))]
     routes += [*app_routes(templates), *coming_in.routes(), *passkeys.routes()]
     routes += [Route(page.path, doors.to(page), methods=[page.method]) for page in pages]
@@ -291,14 +250,14 @@ def console_app(parts: ConsoleParts) -> Starlette:
 class _Doors:
     """Every page is reached through here, so none can forget to ask."""
 
-    def __init__(self, parts: ConsoleParts, templates: Templates) -> None:
-        self._parts = parts
+    def __init__(self, frame: ConsoleFrame, templates: Templates) -> None:
+        self._frame = frame
         self._templates = templates
 
     def to(self, page: ConsolePage) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            secret, now_us = session_secret(request), self._parts.clock.now_us()
-            session = await self._parts.admissions.sessions.find(secret, now_us) if secret else None
+            secret, now_us = session_secret(request), self._frame.clock.now_us()
+            session = await self._frame.admissions.sessions.find(secret, now_us) if secret else None
             if session is None:
                 return sign_in_page(self._templates, request, wanted=asked_path(request), status=401)
             visit = Visit(
@@ -309,9 +268,9 @@ class _Doors:
                 now_us=now_us,
                 templates=self._templates,
                 navigation=await self._navigation(session.principal, now_us),
-                book=self._parts.names,
+                book=self._frame.names,
                 session=session,
-                zone=await self._parts.zone_of(person_id_of(session.principal) or ""),
+                zone=await self._frame.zone_of(person_id_of(session.principal) or ""),
             )
             if not page.open_to(visit.principal):
                 return self._says(request, 403, _OWNER[0], _OWNER[1].format(who=visit.shown_as))
@@ -332,7 +291,7 @@ class _Doors:
         """The act is done: a person who heard otherwise would do it again."""
         with suppress(StoreUnavailable):
             if new is not None:
-                await self._parts.audit.add(new, self._parts.clock.now_us())
+                await self._frame.audit.add(new, self._frame.clock.now_us())
 
     async def explain(self, request: Request, error: Exception) -> Response:
         """In a page, not in JSON: whoever reads this is a person."""
@@ -344,11 +303,11 @@ class _Doors:
         return self._says(request, status, *(_UNKNOWN if status in (404, 405) else _BROKEN))
 
     async def _navigation(self, who: Principal, now_us: int) -> Navigation:
-        waiting = await self._parts.badges.of(who, now_us)
+        waiting = await self._frame.badges.of(who, now_us)
         return Navigation(
             [
                 NavigationEntry(name=one.name, path=ROOT + one.path, group=one.group, waiting=waiting.get(one.path, 0))
-                for one in self._parts.sections
+                for one in self._frame.sections
                 if one.is_open_to(who)
             ]
         )

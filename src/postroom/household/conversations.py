@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from postroom.conversations.bot_commands import TalkCommands
-from postroom.conversations.inbound import Handler, of_messages
+from postroom.conversations.inbound import (
+    ArrivingFiles,
+    Flood,
+    Forgotten,
+    Handler,
+    Inbound,
+    answering,
+    commanding,
+    hearing_handler,
+    keeping_handler,
+    of_messages,
+    originals_handler,
+    reopening_handler,
+    reply_handler,
+)
 from postroom.conversations.store import StoredInbound
 from postroom.conversations.talk import Answering, ButlersStop, Talk, able
-from postroom.delivery.files.taking import FileTaking
-from postroom.household.peers import Peers
-from postroom.household.questions import AskingParts
-from postroom.household.store import SWITCHBOARD, Store
+from postroom.delivery.afterwards.news import news_handler
+from postroom.household.people import pairing_handlers
+from postroom.household.questions import AskingParts, QuestionEar
+from postroom.household.store import World
 from postroom.intents.courier import TakeRoute
-from postroom.kernel.running.loop import Loops
-from postroom.message.channel import Channel, Outbound, ShowsWork
+from postroom.intents.gateway import IntentReplies
+from postroom.message.channel import Channel, Listen, Outbound, ShowsWork
 from postroom.questions.asked_people import AskedPeople
-from postroom.settings import Settings
-from postroom.settings.roster import MESSENGER, ButlerConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,27 +42,13 @@ class TalkEars:
     talk: Handler
 
 
-def talking_butlers(roster: Sequence[ButlerConfig]) -> dict[str, bool]:
-    """Those that can be written to, each with whether it has a model."""
-    own = (one for one in roster if one.name not in (MESSENGER, SWITCHBOARD))
-    return {one.name: one.runtime.type != "none" for one in own}
-
-
 @asynccontextmanager
 async def conversing(
-    settings: Settings,
-    store: Store,
-    roster: Sequence[ButlerConfig],
-    asking: AskingParts,
-    route: TakeRoute,
-    peers: Peers,
-    channels: Mapping[str, Channel],
-    outbound: Outbound,
-    loops: Loops,
-    files: FileTaking,
+    world: World, asking: AskingParts, route: TakeRoute, channels: Mapping[str, Channel], outbound: Outbound
 ) -> AsyncIterator[TalkEars]:
     """Runs where the bots are heard, and takes up what an earlier process left."""
-    butlers = talking_butlers(roster)
+    settings, store, clock = world.settings, world.store, world.clock
+    butlers = {one.name: one.runtime.type != "none" for one in world.butlers}
     people = AskedPeople(book=store.people)
     kept, said = store.inbound, store.talk
     talk = Talk(
@@ -59,11 +57,11 @@ async def conversing(
         threads=said,
         butlers=butlers,
         outbound=outbound,
-        clock=asking.clock,
+        clock=clock,
         sessions_per_day=settings.conversations.sessions_per_day,
         tokens_per_day=settings.conversations.tokens_per_day,
     )
-    stopper = ButlersStop(peers={name: await peers.operator(name) for name in able(butlers)})
+    stopper = ButlersStop(peers={name: await world.peers.operator(name) for name in able(butlers)})
     commands = TalkCommands(
         kept=kept,
         people=people,
@@ -72,7 +70,7 @@ async def conversing(
         stopper=stopper,
         outbound=outbound,
         butlers=butlers,
-        clock=asking.clock,
+        clock=clock,
         sessions_per_day=talk.sessions_per_day,
     )
     answering = Answering(
@@ -84,10 +82,67 @@ async def conversing(
         people=people,
         outbound=outbound,
         channels={name: channel for name, channel in channels.items() if isinstance(channel, ShowsWork)},
-        files=files,
-        clock=asking.clock,
+        files=world.files,
+        clock=clock,
         wake=talk.wake,
     )
-    async with loops.running("conversations", answering.look, wake=talk.wake):
+    async with world.loops.running("conversations", answering.look, wake=talk.wake):
         handlers = {"commands": of_messages(commands.handle), "talk": of_messages(talk.handle)}
         yield TalkEars(butlers=butlers, kept=kept, **handlers)
+
+
+# Who hears what people write, in which order.
+
+
+@asynccontextmanager
+async def listening(
+    world: World,
+    channels: Mapping[str, Channel],
+    replies: IntentReplies,
+    outbound: Outbound,
+    questions: AbstractAsyncContextManager[QuestionEar],
+    notices: Handler,
+    talking: AbstractAsyncContextManager[TalkEars],
+) -> AsyncIterator[None]:
+    """Reads what people write on every channel that hears them: who they are first, then what answers a question."""
+    offsets = world.store.marks
+    async with AsyncExitStack() as stack:
+        ear = await stack.enter_async_context(questions)
+        talk = await stack.enter_async_context(talking)
+        kept, clock, people = talk.kept, world.clock, AskedPeople(book=world.store.people)
+        pairing = pairing_handlers(world.settings, world.store, outbound, clock)
+        most = world.settings.conversations.messages_per_minute
+        flood = of_messages(Flood(people=people, outbound=outbound, clock=clock, most=most).handle)
+        handlers = [
+            keeping_handler(kept, clock),
+            news_handler(world.store.news),
+            hearing_handler(world.store.heard_threads, world.clock),
+            originals_handler(world.store.replies, world.clock),
+            reopening_handler(world.store.closed_addresses),
+            *(commanding(kept, clock, one, "it is about the sender's own address", people) for one in pairing),
+            commanding(kept, clock, notices, "it is about a notice", people),
+            commanding(kept, clock, talk.commands, "it is a command", people),
+            answering(kept, clock, ear.handle, "a question", people, talk.butlers),
+            answering(
+                kept, clock, reply_handler(replies.take), "a message that waits for a reply", people, talk.butlers
+            ),
+            talk.talk,
+        ]
+        arriving = ArrivingFiles(taking=world.files, people=people, threads=world.store.talk, outbound=outbound)
+        forgotten = Forgotten(kept=kept, handlers=handlers, clock=clock)
+        await stack.enter_async_context(world.loops.running("inbound:forgotten", forgotten.look))
+        for name, channel in channels.items():
+            if isinstance(channel, Listen):
+                inbound = Inbound(
+                    source=name,
+                    bot=channel,
+                    offsets=offsets,
+                    handlers=[flood, *handlers],
+                    clock=world.clock,
+                    watch=ear.watch,
+                    troubles=world.store.troubles,
+                    files=arriving,
+                )
+                # A poll may wait for half a minute; what it would have fetched is fetched next time.
+                await stack.enter_async_context(world.loops.running(f"inbound:{name}", inbound.look, cut_off=True))
+        yield

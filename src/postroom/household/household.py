@@ -42,7 +42,6 @@ from postroom.household.attention import (
     refuse_unknown_people,
 )
 from postroom.household.butlers import (
-    ButlerWorld,
     build_board,
     build_butler,
     build_sessions,
@@ -52,8 +51,8 @@ from postroom.household.butlers import (
     start_sessions,
 )
 from postroom.household.channels import SandboxAddress
-from postroom.household.console import Console, ConsoleWorld, RunningHousehold, operators_link, running_console
-from postroom.household.conversations import conversing
+from postroom.household.console import Console, ConsoleParts, RunningHousehold, operators_link, running_console
+from postroom.household.conversations import conversing, listening
 from postroom.household.delivery import (
     DRAIN_SECONDS,
     correction_desk,
@@ -66,11 +65,9 @@ from postroom.household.inbox import releasing, running_inbox
 from postroom.household.intents import (
     AddTools,
     Correspondence,
-    World,
     adapter,
     assistant_server,
     build_correspondence,
-    listening,
     working,
 )
 from postroom.household.peers import Peers, RoutesOverWire, messenger_door, switchboard_door
@@ -95,7 +92,7 @@ from postroom.household.store import (
     SWITCHBOARD,
     WORKER,
     Store,
-    file_taking,
+    World,
     fixed_ports,
     open_in_time,
     sandbox_ports,
@@ -108,7 +105,7 @@ from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.tokens import SessionTokens, TokenFile, keeping_last_use, warn_of_users
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
 from postroom.kernel.running.clock import SharedClock
-from postroom.kernel.running.loop import Failing, Loops
+from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter
 from postroom.kernel.serving.servers import HttpServer, serving
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
@@ -135,10 +132,10 @@ async def running(
         yield await _Builder(settings, butlers, parts, environment or {}, stack).build()
 
 
-def _pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Failing) -> Starlette:
+def _pages(parts: ConsoleParts, changes: Changes, bulk: Bulk) -> Starlette:
     from postroom.household.console_pages import console_pages  # late: many households run without any page
 
-    return console_pages(world, changes, bulk, failing)
+    return console_pages(parts, changes, bulk)
 
 
 class _Builder:
@@ -172,7 +169,8 @@ class _Builder:
         self._serving: list[HttpServer] = []
         self._plane: Plane | None = None
         self._approvals: Approvals | None = None
-        self._asking: AskingParts  # as soon as there is a store
+        self._world: World  # as soon as there is a store, as all that follows
+        self._asking: AskingParts
         self._attention: Attention
         self._notices: AttentionDoors
         self._channels: Mapping[str, Channel] = {}
@@ -191,10 +189,24 @@ class _Builder:
         mine = [config for config in self._roster if config.name in self._parts]
         if mine or {WORKER, "api"} & set(self._parts):
             store = await self._stack.enter_async_context(open_in_time(self._settings, self._clock, self._loops))
+            self._world = World(
+                settings=self._settings,
+                store=store,
+                clock=self._clock,
+                loops=self._loops,
+                tokens=self._tokens,
+                peers=self._peers,
+                endpoints=self._endpoints,
+                roster=self._roster,
+                environment=self._environment,
+                registry=self._registry,
+                pages_url=self._listeners.pages_url,
+                links_due=self._household.links_due,
+            )
             await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
             self._attention = self._household.attention = build_attention(self._settings, store, self._clock)
             await refuse_unknown_people(self._attention)
-            inbox = await self._open_inbox(store)
+            inbox = await self._open_inbox()
             self._notices = attention_doors(self._settings, store, self._attention, self._clock)
             self._asking = self._household.asking = build_asking(
                 self._settings, store, self._clock, self._attention.book
@@ -202,10 +214,10 @@ class _Builder:
             if WORKER in self._parts:
                 await self._start_plane(store, sandbox, inbox)
             await self._build_butlers(mine, store, sandbox, inbox)
-            await self._build_correspondence(store, inbox)
+            await self._build_correspondence(inbox)
             if "api" in self._parts:
                 await self._build_plain_doors(store)
-                await self._build_console(store, inbox, sandbox)
+                await self._build_console(inbox, sandbox)
             self._once = once_of(store, self._clock)
         await self._serve()
         self._stack.push_async_callback(self._wind_down)
@@ -235,11 +247,9 @@ class _Builder:
         self._household.addresses |= addresses_of(address)
         return address
 
-    async def _open_inbox(self, store: Store) -> Inbox:
-        notices, registry = self._attention.book, self._registry
-        inbox = self._household.inbox = await self._stack.enter_async_context(
-            running_inbox(self._settings, store, notices, registry, self._clock, self._loops)
-        )
+    async def _open_inbox(self) -> Inbox:
+        opening = running_inbox(self._world, self._attention.book)
+        inbox = self._household.inbox = await self._stack.enter_async_context(opening)
         self._routers += [inbox_router(inbox), confirmation_router(inbox.confirmations, inbox.clock)]
         self._assistant_doors.append(lambda server: add_tools(server, [SendNotification], inbox))
         return inbox
@@ -247,23 +257,15 @@ class _Builder:
     async def _build_butlers(
         self, mine: Sequence[ButlerConfig], store: Store, sandbox: SandboxAddress | None, inbox: Inbox
     ) -> None:
-        world = ButlerWorld(
-            settings=self._settings,
-            store=store,
-            endpoints=self._endpoints,
-            peers=self._peers,
-            clock=self._clock,
-            files=file_taking(self._settings, store, self._roster, self._clock),
-        )
         for config in sorted(mine, key=lambda one: one.name != MESSENGER):
             if config.name == MESSENGER:
                 plane = await self._start_plane(store, sandbox, inbox)
-                await self._build_messenger(config, world, store, plane)
+                await self._build_messenger(config, store, plane)
             elif config.name == SWITCHBOARD:
-                await self._build_switchboard(config, world)
+                await self._build_switchboard(config)
             else:
                 way = self._peers.outbound(SWITCHBOARD, caller=config.name)
-                butler = await self._butler(config, world, way, self._peers.to(SWITCHBOARD, caller=config.name))
+                butler = await self._butler(config, way, self._peers.to(SWITCHBOARD, caller=config.name))
                 self._servers[config.name] = build_server(butler, butler.verifier)
         for butler in self._butlers:
             server = self._servers[butler.name]
@@ -275,19 +277,18 @@ class _Builder:
             self._peers.add(butler.name, server)
         await self._peers.connect()
         for butler in self._butlers:
-            await self._stack.enter_async_context(living(butler, world, self._loops))
+            await self._stack.enter_async_context(living(butler, self._world))
 
-    async def _butler(self, config: ButlerConfig, world: ButlerWorld, outbound: Outbound, switchboard: Peer) -> Butler:
+    async def _butler(self, config: ButlerConfig, outbound: Outbound, switchboard: Peer) -> Butler:
         """Its own sessions' tokens are known to its own server and to no other."""
         tokens = SessionTokens(config.name, self._tokens)
-        context = module_context(config, self._settings, self._environment, self._clock)
-        settings, endpoints, environment = self._settings, self._endpoints, self._environment
+        context = module_context(config, self._world)
         butler = build_butler(
             config,
-            world,
+            self._world,
             outbound=outbound,
             switchboard=switchboard,
-            sessions=build_sessions(config, settings, endpoints, world.store, tokens, environment, self._clock),
+            sessions=build_sessions(config, self._world, tokens),
             modules=await self._stack.enter_async_context(loaded_modules(config, context)),
             verifier=tokens,
         )
@@ -302,28 +303,20 @@ class _Builder:
         pages_url, loops = self._listeners.pages_url, self._loops
         alone = self._parts == (WORKER,)
         life = showing_life(store.database, self._clock, loops, alone=alone)
-        released = releasing(self._settings, store, inbox, plane, pages_url, loops)
+        released = releasing(self._world, inbox, plane)
         links = sending_links(store, plane, pages_url, self._household.links_due, loops)
         for working_one in (life, released, presenting(self._asking, store, plane, pages_url, loops), links):
             await self._stack.enter_async_context(working_one)
         self._plane, self._channels = plane, channels
         return plane
 
-    async def _build_correspondence(self, store: Store, inbox: Inbox) -> None:
+    async def _build_correspondence(self, inbox: Inbox) -> None:
         """The API works on intents; the messenger, which has the bot, hears what people answer."""
         if not {"api", MESSENGER} & set(self._parts):
             return
-        world = World(
-            settings=self._settings,
-            store=store,
-            tokens=self._tokens,
-            clock=self._clock,
-            butlers=frozenset(config.name for config in self._roster) - {MESSENGER, SWITCHBOARD},
-            links_due=inbox.email_due.ring,
-        )
         routes = RoutesOverWire(await self._peers.operator(SWITCHBOARD))
         outbound = self._peers.outbound(SWITCHBOARD, caller=None)
-        built = build_correspondence(world, outbound, routes.route, self._asking)
+        built = build_correspondence(self._world, outbound, routes.route, self._asking, inbox.email_due.ring)
         if "api" in self._parts:
             await self._stack.enter_async_context(working(built, self._loops, self._asking))
             self._correspondence = built
@@ -331,61 +324,43 @@ class _Builder:
             self._assistant_doors.append(lambda server: add_tools(server, ASSISTANT_ACTS, built.at_home))
         if MESSENGER in self._parts:
             way_out = self._plane or outbound
-            files = file_taking(self._settings, store, self._roster, self._clock)
-            heard = hearing(self._asking, self._channels, way_out, self._listeners.pages_url, self._loops, files)
-            notices = self._notices.ear(self._asking.planning.people, self._channels, way_out)
-            talking = conversing(
-                self._settings,
-                store,
-                self._roster,
-                self._asking,
-                routes.route,
-                self._peers,
-                self._channels,
-                way_out,
-                self._loops,
-                files,
-            )
-            ears = listening(world, self._channels, built.replies, way_out, self._loops, heard, notices, talking, files)
+            files, channels = self._world.files, self._channels
+            heard = hearing(self._asking, channels, way_out, self._listeners.pages_url, self._loops, files)
+            notices = self._notices.ear(self._asking.planning.people, channels, way_out)
+            talking = conversing(self._world, self._asking, routes.route, channels, way_out)
+            ears = listening(self._world, channels, built.replies, way_out, heard, notices, talking)
             await self._stack.enter_async_context(ears)
 
     async def _build_plain_doors(self, store: Store) -> None:
-        door = await script_door(
-            self._settings, store, self._peers, self._clock, self._roster, self._approvals, self._attention
-        )
+        door = await script_door(self._world, self._approvals, self._attention)
         self._assistant_doors.append(door.tools)
         self._routers += [*door.routers(), *ask_routers(self._asking, self._settings), self._notices.router()]
         self._routers.append(pressing(self._settings, self._asking, door.outbound, self._listeners.pages_url))
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
         self._assistant_doors.append(lambda server: self._notices.assistants(server))
 
-    async def _build_console(self, store: Store, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
-        world = ConsoleWorld(
-            settings=self._settings,
-            store=store,
+    async def _build_console(self, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
+        parts = ConsoleParts(
+            world=self._world,
             inbox=inbox,
             asking=self._asking.asking,
             attention=self._attention,
-            tokens=self._tokens,
-            clock=self._clock,
             messenger=await self._peers.operator(MESSENGER),
             approvals=self._approvals,
             outbound=self._peers.outbound(SWITCHBOARD, caller=None),
             sandbox_url=sandbox.control_url if sandbox else None,
-            pages_url=self._listeners.pages_url,
-            links_due=self._household.links_due,
             silent=cannot_answer(self._roster, self._environment),
         )
-        self._console = await self._stack.enter_async_context(running_console(world, _pages, self._loops))
-        self._household.sign_in = partial(operators_link, world, self._listeners.url("api"))
+        self._console = await self._stack.enter_async_context(running_console(parts, _pages))
+        self._household.sign_in = partial(operators_link, self._world, self._listeners.url("api"))
 
-    async def _build_messenger(self, config: ButlerConfig, world: ButlerWorld, store: Store, plane: Plane) -> None:
+    async def _build_messenger(self, config: ButlerConfig, store: Store, plane: Plane) -> None:
         approvals = self._approvals = await self._stack.enter_async_context(
             approving(self._settings, store, plane, self._asking, self._loops)
         )
         desk = correction_desk(self._settings, store, plane, self._attention, self._asking.bells.every.ring)
         status = sender_status(store, self._attention)
-        butler = await self._butler(config, world, plane, StraightToDelivery(status, desk))
+        butler = await self._butler(config, plane, StraightToDelivery(status, desk))
         parts = messenger_parts(
             self._settings, store, plane, butler.verifier, self._clock, desk, approvals, self._attention
         )
@@ -395,10 +370,10 @@ class _Builder:
         self._servers[MESSENGER] = server
         self._peers.take(messenger_door(server, parts.execute))
 
-    async def _build_switchboard(self, config: ButlerConfig, world: ButlerWorld) -> None:
-        board = build_board(world)
+    async def _build_switchboard(self, config: ButlerConfig) -> None:
+        board = build_board(self._world)
         itself = OwnSwitchboard(board, Principal(Role.BUTLER, SWITCHBOARD))
-        butler = await self._butler(config, world, itself, itself)
+        butler = await self._butler(config, itself, itself)
         policy = ToolPolicy({**core_rules(SWITCHBOARD), **RULES}, butler.verifier)
         server = GuardedServer(SWITCHBOARD, policy, description=config.butler.description)
         add_switchboard_tools(server, board, butler.verifier)

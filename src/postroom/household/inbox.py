@@ -7,17 +7,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry
-
 from postroom.attention.turn import NoticeBook
 from postroom.delivery.plane import Plane
-from postroom.household.store import Store
+from postroom.household.store import World
 from postroom.inbox.copies import ConfirmationPost
 from postroom.inbox.inbox import Feed, Inbox, InboxMeter, Releaser
 from postroom.inbox.model import Terms
 from postroom.kernel.database.engine import KEY_PREFIX, redis_client
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.running.loop import Loops, Signal
+from postroom.kernel.running.loop import Signal
 from postroom.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,15 +23,9 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def running_inbox(
-    settings: Settings,
-    store: Store,
-    book: NoticeBook,
-    registry: CollectorRegistry,
-    clock: Clock,
-    loops: Loops,
-) -> AsyncIterator[Inbox]:
+async def running_inbox(world: World, book: NoticeBook) -> AsyncIterator[Inbox]:
     """`book`: of attention, which keeps the quiet hours."""
+    settings, store, clock = world.settings, world.store, world.clock
     notes = store.notes
     feed = Feed(notes, clock)
     async with _quick_cap(settings, clock) as quick_cap:
@@ -45,13 +37,13 @@ async def running_inbox(
             feed=feed,
             email_due=Signal(),
             clock=clock,
-            meter=InboxMeter(registry),
+            meter=InboxMeter(world.registry),
             mint=store.ids.mint,
             hourly_cap=settings.inbox.hourly_cap,
             terms=Terms(email_enabled=settings.email_copies_on, household=book.household, zone=book.zone),
             quick_cap=quick_cap,
         )
-        async with loops.running("inbox_feed", feed.look, wake=feed.anybody, stopping=feed.stopping):
+        async with world.loops.running("inbox_feed", feed.look, wake=feed.anybody, stopping=feed.stopping):
             try:
                 yield inbox
             finally:
@@ -59,17 +51,11 @@ async def running_inbox(
 
 
 @asynccontextmanager
-async def releasing(
-    settings: Settings,
-    store: Store,
-    inbox: Inbox,
-    plane: Plane,
-    api_url: str,
-    loops: Loops,
-) -> AsyncIterator[Releaser]:
+async def releasing(world: World, inbox: Inbox, plane: Plane) -> AsyncIterator[Releaser]:
     """Runs where the delivery plane runs: there its letters become deliveries."""
+    settings = world.settings
     releaser = Releaser(
-        emails=store.emails,
+        emails=world.store.emails,
         plane=plane,
         terms=inbox.terms,
         digest=settings.inbox.digest,
@@ -77,18 +63,18 @@ async def releasing(
         sweep_seconds=settings.inbox.sweep_seconds,
         clock=inbox.clock,
         meter=inbox.meter,
-        mint=store.ids.mint,
+        mint=world.store.ids.mint,
         wake=inbox.email_due,
         stopping=asyncio.Event(),
         confirmations=ConfirmationPost(
             queue=inbox.confirmations,
             plane=plane,
             clock=inbox.clock,
-            base_url=api_url,
+            base_url=world.pages_url,
             lease_seconds=settings.inbox.lease_seconds,
         ),
     )
-    async with loops.running("inbox_emails", releaser.look, wake=releaser.wake, stopping=releaser.stopping):
+    async with world.loops.running("inbox_emails", releaser.look, wake=releaser.wake, stopping=releaser.stopping):
         yield releaser
 
 

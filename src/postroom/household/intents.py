@@ -1,9 +1,9 @@
-"""An assistant's adapter: at home it calls the household directly, alone over HTTP."""
+"""Contacts, intents and assistants put together, and their adapters: at home by a direct call, alone over HTTP."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,28 +14,10 @@ from postroom.connectors.app import adapter_app, adapter_parts
 from postroom.connectors.household import HouseholdElsewhere, HouseholdHere
 from postroom.connectors.profile import FACES
 from postroom.conversations.acts import ListSentToPerson
-from postroom.conversations.inbound import (
-    ArrivingFiles,
-    Flood,
-    Forgotten,
-    Handler,
-    Inbound,
-    answering,
-    commanding,
-    hearing_handler,
-    keeping_handler,
-    of_messages,
-    originals_handler,
-    reopening_handler,
-    reply_handler,
-)
-from postroom.delivery.afterwards.news import news_handler
-from postroom.delivery.files.taking import FileTaking
 from postroom.household.channels import known_channels
-from postroom.household.conversations import TalkEars
-from postroom.household.people import build_desk, pairing_handlers
-from postroom.household.questions import AskingParts, QuestionEar, following
-from postroom.household.store import Approvers, Store
+from postroom.household.people import build_desk
+from postroom.household.questions import AskingParts, following
+from postroom.household.store import World
 from postroom.intents.acts import ACTS
 from postroom.intents.courier import Courier, QuestionCards, TakeRoute
 from postroom.intents.desk import IntentDesk
@@ -46,16 +28,13 @@ from postroom.intents.store import StoredIntents
 from postroom.intents.threads import Threads
 from postroom.kernel.acts.routes import act_router
 from postroom.kernel.guard.http import Verifier
-from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, answers_for_themselves
-from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Failing, Loops, Signal
 from postroom.kernel.webhooks import StoredWebhooks, WebhookPost, Webhooks
-from postroom.message.channel import Channel, Listen, Outbound
+from postroom.message.channel import Outbound
 from postroom.people.acts import ACTS as PEOPLE_ACTS
 from postroom.people.contacts import CONTACT_ACTS
 from postroom.people.desk import PeopleDesk
-from postroom.questions.asked_people import AskedPeople
 from postroom.questions.shapes import document
 from postroom.questions.telling import QuestionNews
 from postroom.settings import Settings
@@ -128,29 +107,24 @@ class Correspondence:
         ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """What the household lends: storage, time, the way out and the butlers."""
-
-    settings: Settings
-    store: Store
-    tokens: TokenFile
-    clock: Clock
-    butlers: frozenset[str]
-    links_due: Callable[[], object] = lambda: None  # wakes those who send links that prove an address
-
-
-def build_correspondence(world: World, outbound: Outbound, route: TakeRoute, asking: AskingParts) -> Correspondence:
+def build_correspondence(
+    world: World,
+    outbound: Outbound,
+    route: TakeRoute,
+    asking: AskingParts,
+    email_due: Callable[[], object] = lambda: None,
+) -> Correspondence:
+    """`email_due` wakes those who send links that prove an address."""
     clock, mint = world.clock, world.store.ids.mint
     contacts = world.store.people
-    desk = build_desk(world.settings, world.store, world.tokens, clock, world.links_due)
+    desk = build_desk(world.settings, world.store, world.tokens, clock, email_due)
     intents, inbox = world.store.intents, world.store.intent_inbox
     webhooks = StoredWebhooks(world.store.database)
     agency, signal = desk.agency, Signal()
     directory = Directory(
         contacts=contacts,
         household=world.store.household,
-        butlers=world.butlers,
+        butlers=frozenset(one.name for one in world.butlers),
         channels=frozenset(known_channels(world.settings)),
     )
     intake = Intake(store=intents, directory=directory, signal=signal, clock=clock, mint=mint)
@@ -174,7 +148,7 @@ def build_correspondence(world: World, outbound: Outbound, route: TakeRoute, ask
         signal=signal,
         clock=clock,
         mint=mint,
-        decides=answers_for_themselves(Approvers(world.settings.approvals.approvers, world.store.household)),
+        decides=answers_for_themselves(world.approvers),
     )
     return Correspondence(
         desk=desk,
@@ -236,59 +210,3 @@ async def working(built: Correspondence, loops: Loops, asking: AskingParts) -> A
                 await runner.stop(_GRACE_SECONDS)
     finally:
         await runner.webhooks.close()
-
-
-@asynccontextmanager
-async def listening(
-    world: World,
-    channels: Mapping[str, Channel],
-    replies: IntentReplies,
-    outbound: Outbound,
-    loops: Loops,
-    questions: AbstractAsyncContextManager[QuestionEar],
-    notices: Handler,
-    talking: AbstractAsyncContextManager[TalkEars],
-    files: FileTaking,
-) -> AsyncIterator[None]:
-    """Reads what people write on every channel that hears them: who they are first, then what answers a question."""
-    offsets = world.store.marks
-    async with AsyncExitStack() as stack:
-        ear = await stack.enter_async_context(questions)
-        talk = await stack.enter_async_context(talking)
-        kept, clock, people = talk.kept, world.clock, AskedPeople(book=world.store.people)
-        pairing = pairing_handlers(world.settings, world.store, outbound, clock)
-        most = world.settings.conversations.messages_per_minute
-        flood = of_messages(Flood(people=people, outbound=outbound, clock=clock, most=most).handle)
-        handlers = [
-            keeping_handler(kept, clock),
-            news_handler(world.store.news),
-            hearing_handler(world.store.heard_threads, world.clock),
-            originals_handler(world.store.replies, world.clock),
-            reopening_handler(world.store.closed_addresses),
-            *(commanding(kept, clock, one, "it is about the sender's own address", people) for one in pairing),
-            commanding(kept, clock, notices, "it is about a notice", people),
-            commanding(kept, clock, talk.commands, "it is a command", people),
-            answering(kept, clock, ear.handle, "a question", people, talk.butlers),
-            answering(
-                kept, clock, reply_handler(replies.take), "a message that waits for a reply", people, talk.butlers
-            ),
-            talk.talk,
-        ]
-        arriving = ArrivingFiles(taking=files, people=people, threads=world.store.talk, outbound=outbound)
-        forgotten = Forgotten(kept=kept, handlers=handlers, clock=clock)
-        await stack.enter_async_context(loops.running("inbound:forgotten", forgotten.look))
-        for name, channel in channels.items():
-            if isinstance(channel, Listen):
-                inbound = Inbound(
-                    source=name,
-                    bot=channel,
-                    offsets=offsets,
-                    handlers=[flood, *handlers],
-                    clock=world.clock,
-                    watch=ear.watch,
-                    troubles=world.store.troubles,
-                    files=arriving,
-                )
-                # A poll may wait for half a minute; what it would have fetched is fetched next time.
-                await stack.enter_async_context(loops.running(f"inbound:{name}", inbound.look, cut_off=True))
-        yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +29,6 @@ from postroom.connectors.profile import PATH as LLMS
 from postroom.connectors.profile import llms_text
 from postroom.conversations.acts import PATH as CHANNELS
 from postroom.delivery.acts import NotifyStatus, Recall, Revise, Send, channel_words
-from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.notify import Notifier
 from postroom.delivery.routes import (
     MOST_UPLOAD_BYTES,
@@ -40,9 +39,9 @@ from postroom.delivery.routes import (
 from postroom.household.channels import Accounts, known_channels, usable_channels
 from postroom.household.console import HouseholdStanding
 from postroom.household.delivery import LedgerView, sender_status
-from postroom.household.peers import MemoryPeer, Nobody, Peers
+from postroom.household.peers import MemoryPeer, Nobody
 from postroom.household.questions import decisions
-from postroom.household.store import SWITCHBOARD, Approvers, Store, file_taking
+from postroom.household.store import SWITCHBOARD, Store, World
 from postroom.inbox.copies import PATH as CONFIRM
 from postroom.kernel.acts.routes import act_router, describe
 from postroom.kernel.acts.tools import add_tools
@@ -62,7 +61,7 @@ from postroom.kernel.serving.mcp import (
     streaming,
 )
 from postroom.kernel.values.principal import Principal
-from postroom.message.channel import KnownChannels, Outbound
+from postroom.message.channel import Outbound
 from postroom.overview.acts import ListAudit, Lookups, ShowHousehold, TraceDelivery, WhyDelivery
 from postroom.overview.audit import AuditedCalls
 from postroom.people.signing_in.rules import ROOT as CONSOLE
@@ -72,7 +71,7 @@ from postroom.questions.links.links import PATH as ASK_LINK
 from postroom.settings import Settings
 from postroom.settings.listeners import bounds_of
 from postroom.settings.peer import HttpPeer
-from postroom.settings.roster import MESSENGER, ButlerConfig
+from postroom.settings.roster import MESSENGER
 
 PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics", LLMS)
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
@@ -295,24 +294,13 @@ class McpTransport:
 Reached = MemoryPeer | HttpPeer | Nobody
 
 
-async def script_door(
-    settings: Settings,
-    store: Store,
-    peers: Peers,
-    clock: Clock,
-    roster: Iterable[ButlerConfig],
-    approvals: Approvals | None,
-    attention: Attention,
-) -> ScriptDoor:
+async def script_door(world: World, approvals: Approvals | None, attention: Attention) -> ScriptDoor:
+    peers = world.peers
     return ScriptDoor(
-        settings=settings,
-        store=store,
+        world=world,
         outbound=peers.outbound(SWITCHBOARD, caller=None),
         switchboard=await peers.operator(SWITCHBOARD),
         messenger=await peers.operator(MESSENGER),
-        clock=clock,
-        channels=known_channels(settings),
-        files=file_taking(settings, store, roster, clock),
         approvals=approvals,
         attention=attention,
     )
@@ -320,66 +308,57 @@ async def script_door(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptDoor:
-    settings: Settings
-    store: Store
+    world: World
     outbound: Outbound
     switchboard: Reached
     messenger: Reached
-    clock: Clock
-    channels: KnownChannels
-    files: FileTaking
     approvals: Approvals | None  # of the messenger, where it runs in this process
     attention: Attention
 
     def routers(self) -> list[APIRouter]:
-        may_decide = approver(Approvers(self.settings.approvals.approvers, self.store.household))
-        view = LedgerView(settings=self.settings, store=self.store, clock=self.clock)
+        settings, store, clock = self.world.settings, self.world.store, self.world.clock
+        channels, troubles = known_channels(settings), store.troubles
+        view = LedgerView(settings=settings, store=store, clock=clock)
+        accounts = Accounts(settings=settings, channels=channels, messenger=self.messenger, troubles=troubles)
+        standing = HouseholdStanding(
+            world=self.world,
+            accounts=accounts,
+            may_decide=approver(self.world.approvers),
+            started_at_us=clock.now_us(),
+        )
         return [
             act_router([Send, Revise, Recall], self.sending()),
-            upload_router(self.files),
+            upload_router(self.world.files),
             act_router([WhyDelivery, TraceDelivery], Lookups(view.why, view.trace)),
-            act_router(APPROVAL_ACTS, decisions(self.settings, self.store, self.clock, self.approvals)),
-            act_router([ListChannels], self._accounts().listed),
-            act_router([ShowHousehold], self._standing(may_decide).seen_by),
-            act_router([ListAudit], self.store.audit),
+            act_router(APPROVAL_ACTS, decisions(settings, store, clock, self.approvals)),
+            act_router([ListChannels], accounts.listed),
+            act_router([ShowHousehold], standing.seen_by),
+            act_router([ListAudit], store.audit),
         ]
 
     def tools(self, server: GuardedServer) -> dict[str, Rule]:
         """Of those who send: programs and butlers."""
         acts = (Send, NotifyStatus, Revise, Recall)
-        add_tools(server, acts, self.sending(), {"channels": channel_words(self.channels)})
+        add_tools(server, acts, self.sending(), {"channels": channel_words(known_channels(self.world.settings))})
         return dict.fromkeys((tool.name for one in acts if (tool := one.declared.tool)), sends)
 
-    def _standing(self, may_decide: Callable[[Principal], bool]) -> HouseholdStanding:
-        return HouseholdStanding(
-            settings=self.settings,
-            store=self.store,
-            accounts=self._accounts(),
-            may_decide=may_decide,
-            clock=self.clock,
-            started_at_us=self.clock.now_us(),
-        )
-
-    def _accounts(self) -> Accounts:
-        troubles = self.store.troubles
-        return Accounts(settings=self.settings, channels=self.channels, messenger=self.messenger, troubles=troubles)
-
     def sending(self) -> Sending:
+        settings, store, channels = self.world.settings, self.world.store, known_channels(self.world.settings)
         return Sending(
-            book=self.store.household,
-            people=AskedPeople(book=self.store.people),
-            channels={name: self.channels[name] for name in usable_channels(self.settings)},
+            book=store.household,
+            people=AskedPeople(book=store.people),
+            channels={name: channels[name] for name in usable_channels(settings)},
             notifier=Notifier(
-                channels=self.channels,
+                channels=channels,
                 outbound=self.outbound,
                 switchboard=self.switchboard,
-                default_wait_seconds=self.settings.delivery.notify_wait_seconds,
-                files=self.files,
+                default_wait_seconds=settings.delivery.notify_wait_seconds,
+                files=self.world.files,
             ),
-            status=sender_status(self.store, self.attention),
+            status=sender_status(store, self.attention),
             messenger=self.messengers_own,
-            clock=self.clock,
-            mint=self.store.ids,
+            clock=self.world.clock,
+            mint=store.ids,
         )
 
     async def messengers_own(

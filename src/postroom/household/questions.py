@@ -25,7 +25,7 @@ from postroom.household.store import Approvers, Store, approval_policy, approval
 from postroom.intents.courier import answer_by
 from postroom.intents.store import IntentRide
 from postroom.kernel.acts.routes import act_router
-from postroom.kernel.database.marks import Marks
+from postroom.kernel.database.engine import Marks
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, anyone, approver, no_one

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import structlog
@@ -35,10 +36,10 @@ from postroom.intents.store import StoredIntents
 from postroom.intents.threads import StoredInbox
 from postroom.kernel.audit import NewAudit
 from postroom.kernel.database.audit import StoredAudit
-from postroom.kernel.database.engine import Database, QuestionNotices, server_time_us
-from postroom.kernel.database.marks import Marks
+from postroom.kernel.database.engine import Database, Marks, QuestionNotices, server_time_us
 from postroom.kernel.database.schema import newest, revision
 from postroom.kernel.database.sqlite import SqliteDatabase
+from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import Clock, SharedClock, SystemClock
 from postroom.kernel.running.loop import FileMark, Loops, Signal
 from postroom.kernel.values.errors import PostroomError, SettingsError
@@ -56,7 +57,12 @@ from postroom.people.store.rows import StoredClosedAddresses, StoredHeldAddresse
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import QuestionFigures, erase_asked
 from postroom.settings import Settings
-from postroom.settings.roster import MESSENGER, ButlerConfig, load_roster, port_for
+from postroom.settings.roster import MESSENGER, ButlerConfig, Endpoints, load_roster, port_for
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+    from postroom.household.peers import Peers
 
 ERASERS: Final[Sequence[Eraser]] = (erase_asked, erase_written)
 
@@ -392,3 +398,35 @@ def sandbox_ports(settings: Settings) -> dict[str, int]:
 
 def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:
     return load_roster(settings.model_copy(update={"roster": None}), {})
+
+
+# What the parts of one process share.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    settings: Settings
+    store: Store
+    clock: SystemClock
+    loops: Loops
+    tokens: TokenFile
+    registry: CollectorRegistry
+    peers: Peers
+    endpoints: Endpoints
+    roster: Sequence[ButlerConfig]
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)  # of which butlers may be given some
+    pages_url: str = ""  # where people reach the console and the links they are sent
+    links_due: Signal = field(default_factory=Signal)  # rung for the one who sends sign-in links
+
+    @property
+    def butlers(self) -> Sequence[ButlerConfig]:
+        """Those that people can write to and that can be sent work."""
+        return [one for one in self.roster if one.name not in (MESSENGER, SWITCHBOARD)]
+
+    @property
+    def files(self) -> FileTaking:
+        return file_taking(self.settings, self.store, self.roster, self.clock)
+
+    @property
+    def approvers(self) -> Approvers:
+        return Approvers(self.settings.approvals.approvers, self.store.household)
