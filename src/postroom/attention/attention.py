@@ -8,7 +8,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from postroom.attention.considering import Considering
+from postroom.attention.considering import Considering, held_outcome
 from postroom.attention.model import NoticeMove, NoticeState, Policy, may, policy_hash
 from postroom.attention.reading import Comparison, NoticeReading, NoticeView, PlanItem
 from postroom.attention.rules.policy import Absence, PolicyBook, Rules
@@ -27,7 +27,7 @@ from postroom.attention.state import (
 )
 from postroom.attention.turn import HouseholdNames, NoticeBook, Turn
 from postroom.kernel.values.errors import Code, ErrorClass, FieldError, Refused, ValidationError, error_of
-from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.ids import altered, seconds
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 from postroom.message.wishes import AcceptedNotice, Urgency
 
@@ -78,13 +78,6 @@ class Attention(NoticeReading):
         if self.considering is None:
             return None
         return await self.notice(await self.considering.put_off(outgoing, request_id, person, until_us))
-
-    async def behind(self, delivery_id: str) -> Sequence[NoticeView]:
-        """The notices that this delivery showed; none where nothing was kept of them."""
-        row = await self.book.store.send_of_delivery(delivery_id)
-        names = row.send.notices if row is not None else ()
-        found = [await self.notice(name) for name in names]
-        return [one for one in found if one is not None]
 
     async def withdraw(
         self, agent: str, notice_id: str | None = None, key: str | None = None
@@ -314,17 +307,8 @@ class NoticeOutcomes:
 def _outcome_of_notice(view: NoticeView) -> Outcome:
     """What is not shown yet is deferred, and what another notice stands for: its reasons say which."""
     status, failed = _ANSWERS.get(view.state, _A.DEFERRED), _FAILED.get(view.state)
-    return Outcome(
-        status=status,
-        request_id=None,
-        channel=view.channel,
-        notice_id=view.id,
-        notice_state=str(view.state),
-        urgency=view.standing.lowered,
-        until_us=view.until_us,
-        reasons=tuple(dict.fromkeys(str(one.reason) for one in view.reasons)),
-        error=error_of(ErrorClass.UNAVAILABLE, failed) if failed else None,
-    )
+    error = error_of(ErrorClass.UNAVAILABLE, failed) if failed else None
+    return altered(held_outcome(view.standing, None), status=status, notice_state=str(view.state), error=error)
 
 
 # -- When people may be shown a question, and until when it then waits: the same policy as for notices --

@@ -122,7 +122,7 @@ class Considering:
             turn.accept(_new_notice(drafted, person, request_id, turn.moment_us))
             turn.judge()
         standing = turn.state.notices[name]
-        return _held(standing, request_id) if standing.send is None else None
+        return held_outcome(standing, request_id) if standing.send is None else None
 
     async def put_off(self, outgoing: Outgoing, request_id: str, person: str, until_us: int) -> str:
         """The id of a notice that begins with the person's wish to see it later."""
@@ -214,7 +214,7 @@ class Considering:
     async def _answer(self, standing: Standing, sent: list[SendRow], request_id: str, wait_seconds: float) -> Outcome:
         """What may leave now leaves in the same breath; the loop takes up what dies here."""
         if not sent:
-            return _held(standing, request_id)
+            return held_outcome(standing, request_id)
         try:
             outcome = await self.carrier.hand_over(sent[0], wait_seconds)
         except StoreUnavailable:
@@ -234,7 +234,7 @@ class Considering:
             raise ValidationError.of([error])
         standing = row.standing
         if standing.state in UNSENT or standing.state in _NOT_SENT or standing.send is None:
-            return _held(standing, request_id)
+            return held_outcome(standing, request_id)
         (send,) = await self.book.store.sends([standing.send])
         if send.delivery_id is None and send.lease_until_us is not None:
             return _on_its_way(standing, request_id)
@@ -253,7 +253,8 @@ def _is_neutral(turn: Turn, drafted: Drafted) -> bool:
     return turn.book.neutral(turn.person) and silent and not asks_for_more(drafted.outgoing.wish)
 
 
-def _held(standing: Standing, request_id: str) -> Outcome:
+def held_outcome(standing: Standing, request_id: str | None) -> Outcome:
+    """Where a notice stands that has not left, with its reasons."""
     return altered(
         _on_its_way(standing, request_id),
         status=AnswerStatus.MUTED if standing.state is NoticeState.MUTED else AnswerStatus.DEFERRED,
@@ -262,7 +263,7 @@ def _held(standing: Standing, request_id: str) -> Outcome:
     )
 
 
-def _on_its_way(standing: Standing, request_id: str) -> Outcome:
+def _on_its_way(standing: Standing, request_id: str | None) -> Outcome:
     return Outcome(
         status=AnswerStatus.ACCEPTED,
         request_id=request_id,

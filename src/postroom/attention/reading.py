@@ -186,6 +186,13 @@ class NoticeReading:
         sends = await self.book.store.sends({one.send for one in decisions if one.send is not None})
         return NoticeView(standing=row.standing, sends=tuple(sends), decisions=decisions)
 
+    async def behind(self, delivery_id: str) -> Sequence[NoticeView]:
+        """The notices that this delivery showed; none where nothing was kept of them."""
+        row = await self.book.store.send_of_delivery(delivery_id)
+        names = row.send.notices if row is not None else ()
+        found = [await self.notice(name) for name in names]
+        return [one for one in found if one is not None]
+
     async def story(self, view: NoticeView) -> tuple[Fact | Decision, ...]:
         """All that was ever noted about one notice, in order."""
         return tuple(row.event for row in await self.book.store.log(view.person, notice=view.id))

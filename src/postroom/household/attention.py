@@ -181,11 +181,8 @@ class NoticeReasons:
         return DeliveryReason(id=notice_id, why=why_notice(view, person, self.clock.now_us()))
 
     async def of_delivery(self, reason: DeliveryReason) -> DeliveryReason:
-        row = await self.reading.book.store.send_of_delivery(reason.id)
-        if row is None:
-            return reason
-        views = [await self.reading.notice(name) for name in row.send.notices]
-        held = [why for view in views if view is not None and (why := why_held(view, self.clock.now_us()))]
+        views = await self.reading.behind(reason.id)
+        held = [why for view in views if (why := why_held(view, self.clock.now_us()))]
         return replace(reason, why=" ".join([reason.why, *held]))
 
 
