@@ -33,7 +33,7 @@ from postroom.inbox.model import (
     NotificationChange,
     NotificationQuery,
     Preferences,
-    Send,
+    SendNow,
     Terms,
     TryAgain,
     Verdict,
@@ -55,7 +55,7 @@ BATCH = Batch(
 
 @pytest.mark.parametrize(
     ("email", "label"),
-    [(Send("canary@example.com"), "now"), (Defer(START_US), "later"), (Drop("read"), "none")],
+    [(SendNow("canary@example.com"), "now"), (Defer(START_US), "later"), (Drop("read"), "none")],
     ids=str,
 )
 @pytest.mark.requirement("inbox:side-effect-log")
@@ -150,7 +150,7 @@ async def test_an_address_that_must_be_confirmed_is_written_to_at_once(shop: Wor
 DEFERRAL_NOTE = a_notification()
 URGENT = replace(DEFERRAL_NOTE, priority=Priority.HIGH)
 LENIENT = replace(AT_NIGHT, high_priority_passes=True)
-ADA = Send("ada@example.com")
+ADA = SendNow("ada@example.com")
 
 
 @pytest.mark.requirement("inbox:side-effect-email", "inbox:side-effect-deferred-email")

@@ -15,7 +15,7 @@ from tests.inbox.examples import QUIET_ENDS_US, a_notification
 
 from postroom.inbox import rules as answers
 from postroom.inbox.acts import SendNotification
-from postroom.inbox.model import Cursor, Defer, Drop, NewNotification, Notification, NotificationChange, Send
+from postroom.inbox.model import Cursor, Defer, Drop, NewNotification, Notification, NotificationChange, SendNow
 from postroom.inbox.rules import apply, cursor_after, parse_cursor, priority_of
 from postroom.kernel.acts.reading import read
 from postroom.kernel.values.errors import OverloadRejected, PostroomError, StoreUnavailable, ValidationError
@@ -50,7 +50,7 @@ def test_of_a_copy_that_is_held_the_answer_says_until_when_and_why() -> None:
         "until": to_text(QUIET_ENDS_US),
         "reasons": ["quiet", "slot"],
     }
-    assert answers.created(note, Send("ada@example.com")) == plain
+    assert answers.created(note, SendNow("ada@example.com")) == plain
 
 
 @pytest.mark.requirement("inbox:response-validation-error")

@@ -28,7 +28,7 @@ from postroom.inbox.model import (
     NotificationChange,
     NotificationId,
     Preferences,
-    Send,
+    SendNow,
     Terms,
     TryAgain,
     Verdict,
@@ -355,7 +355,7 @@ class InboxMeter:
 
 def _email(verdict: Verdict) -> str:
     match verdict:
-        case Send():
+        case SendNow():
             return "now"
         case Defer():
             return "later"

@@ -174,7 +174,7 @@ _AROUND_ALL: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class SendNow:
     """`zone`: in which the letter names its times."""
 
     address: str
@@ -192,7 +192,7 @@ class Drop:
     reason: str
 
 
-Verdict = Send | Defer | Drop
+Verdict = SendNow | Defer | Drop
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from postroom.attention.rules.policy import PolicyBook, merged
 from postroom.attention.rules.reasons import Scene, away, silenced
 from postroom.attention.rules.times import next_slot
 from postroom.attention.state import Loaded, Standing
-from postroom.inbox.model import MUTED, Defer, Drop, Notification, Preferences, Send, Terms, Verdict
+from postroom.inbox.model import MUTED, Defer, Drop, Notification, Preferences, SendNow, Terms, Verdict
 from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.ids import seconds
 from postroom.message.wishes import PRIORITY_URGENCY, AcceptedNotice, AttentionWish, Because, HoldReason, Urgency
@@ -178,7 +178,7 @@ def judge(notification: Notification, preferences: Preferences, terms: Terms, no
         return Drop(reason)
     if held := _held(notification, scene, now_us):
         return held
-    return Send(preferences.email, zone_of(preferences, terms.household, terms.zone))
+    return SendNow(preferences.email, zone_of(preferences, terms.household, terms.zone))
 
 
 def _settled(notification: Notification) -> str | None:

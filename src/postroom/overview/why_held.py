@@ -10,7 +10,7 @@ from typing import Final, assert_never
 from postroom.attention.model import Decision, DecisionKind, NoticeState
 from postroom.attention.reading import NoticeView
 from postroom.conversations.model import InboundStatus, KeptMessage
-from postroom.inbox.model import Defer, Drop, Notification, Preferences, Send, Terms, Verdict
+from postroom.inbox.model import Defer, Drop, Notification, Preferences, SendNow, Terms, Verdict
 from postroom.inbox.preferences import judge
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import record, to_text
@@ -281,7 +281,7 @@ def _waiting(note: Notification, copy: EmailCopy, decide: Callable[[Notification
         case Defer(until_us, reasons):
             what = next(_WHY_ENDS.get(one.reason, "then") for one in reasons if one.until_us == until_us)
             return f"Its e-mail waits until {what}, {relative(until_us, now_us)}."
-        case Send():
+        case SendNow():
             when = relative(copy.deliver_after_us, now_us) if later else "as soon as a worker takes it"
             return f"Its e-mail is due and leaves {when}."
         case _:

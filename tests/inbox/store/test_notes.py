@@ -28,7 +28,7 @@ from postroom.inbox.model import (
     NotificationQuery,
     NotificationType,
     Preferences,
-    Send,
+    SendNow,
     Shelf,
     Terms,
     Verdict,
@@ -123,7 +123,7 @@ class TestCreate:
     @pytest.mark.parametrize(
         ("preferences", "verdict", "row"),
         [
-            pytest.param(BY_EMAIL, Send("ada@example.com"), (NOW, False), id="by day"),
+            pytest.param(BY_EMAIL, SendNow("ada@example.com"), (NOW, False), id="by day"),
             pytest.param(AT_NIGHT, Defer(QUIET_ENDS_US), (QUIET_ENDS_US, True), id="at night"),
             pytest.param(Preferences(), Drop("the person wants no e-mail"), None, id="not wanted"),
         ],

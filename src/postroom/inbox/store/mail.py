@@ -38,7 +38,7 @@ from postroom.inbox.model import (
     HandedOver,
     Notification,
     Preferences,
-    Send,
+    SendNow,
     Terms,
     TryAgain,
     digests,
@@ -279,11 +279,11 @@ class _Take:
         preferences = wishes_of(self.connection, user_id)
         found = _with_copy(and_(waiting, _EMAILS_TABLE.user_id == user_id))
         leaving: list[tuple[Notification, bool]] = []  # each with whether it had to wait
-        to = Send("")
+        to = SendNow("")
         for row in self.connection.execute(found).mappings().all():
             one = notification_of(row)
             match judge(one, preferences, self.terms, self.now_us):
-                case Send() as to:  # the same for all of them: it is the person's
+                case SendNow() as to:  # the same for all of them: it is the person's
                     leaving.append((one, row["quiet"]))
                 case Defer(until_us):
                     self._update([one], {"deliver_after": until_us, "quiet": True})

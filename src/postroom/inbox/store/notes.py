@@ -33,7 +33,7 @@ from postroom.inbox.model import (
     Notification,
     NotificationQuery,
     Preferences,
-    Send,
+    SendNow,
     Shelf,
     Terms,
     Verdict,
@@ -178,7 +178,7 @@ def _take_the_place_of_others(connection: Connection, new: Notification) -> None
     connection.execute(update(deferred_emails).where(older).values(values))
 
 
-def _email_values(new: Notification, verdict: Send | Defer) -> Columns:
+def _email_values(new: Notification, verdict: SendNow | Defer) -> Columns:
     """A note has one copy at most, so the row goes by the note's id."""
     return {
         "id": new.id,
