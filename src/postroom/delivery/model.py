@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Final
+from operator import attrgetter
+from typing import Any, Final
 
 from postroom.kernel.values.errors import RETRYABLE, ErrorClass, PostroomError, error_of
 from postroom.kernel.values.ids import SECOND_US, DeadLetterId, DeliveryId, record
@@ -67,6 +68,10 @@ class Carried:
     def file_bytes(self) -> int:
         return sum(one.size for one in self.attachments) if self.attachments else 0
 
+    def carried(self) -> dict[str, Any]:
+        """By name, for another that carries the same."""
+        return dict(zip(_CARRIED, _carried(self), strict=True))
+
     def to_message(self, *, repeated: bool = False) -> Message:
         return Message(
             delivery_id=self.replay_of or self.id,  # one message under one key, however often it is sent
@@ -84,6 +89,10 @@ class Carried:
             format=self.format,
             attachments=self.attachments,
         )
+
+
+_CARRIED: Final = tuple(field.name for field in fields(Carried))
+_carried: Final = attrgetter(*_CARRIED)
 
 
 @record
@@ -113,25 +122,7 @@ class NewDelivery(Carried):
     def claimed(self, *, sending: bool) -> Claim:
         """The claim of whoever wrote the row, and leased it in doing so."""
         return Claim(
-            id=self.id,
-            request_id=self.request_id,
-            origin_butler=self.origin_butler,
-            channel=self.channel,
-            intent=self.intent,
-            address=self.address,
-            thread=self.thread,
-            message=self.message,
-            subject=self.subject,
-            emoji=self.emoji,
-            priority=self.priority,
-            on_uncertain=self.on_uncertain,
-            created_at_us=self.created_at_us,
-            trace_id=self.trace_id,
-            markup=self.markup,
-            revises=self.revises,
-            replay_of=self.replay_of,
-            format=self.format,
-            attachments=self.attachments,
+            **self.carried(),
             fence=FIRST_FENCE,
             attempts=0,
             calls=0,

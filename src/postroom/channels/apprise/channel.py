@@ -23,6 +23,7 @@ _MISSING: Final = "a channel of the kind apprise needs the extra: pip install 'p
 
 
 class AppriseService:
+    address = staticmethod(address)
     capabilities: Capabilities = APPRISE
 
     def __init__(self, name: str, url: str, allow_private: bool = False) -> None:
@@ -35,9 +36,6 @@ class AppriseService:
 
     def __repr__(self) -> str:
         return f"AppriseService(name={self.name!r}, service={self._service.name!r}, url=***)"
-
-    def address(self, text: str) -> str | None:
-        return address(text)
 
     def prepare(self, message: Message) -> Sequence[ApprisePart]:
         check_files(message, self.capabilities, None)

@@ -61,6 +61,7 @@ _log = structlog.get_logger("postroom.discord")
 class Discord:
     """`message_content`: hear all that is written in its servers, not only what is for the bot; Discord must agree."""
 
+    address = staticmethod(address)
     capabilities: ClassVar[Capabilities] = DISCORD
 
     def __init__(
@@ -103,9 +104,6 @@ class Discord:
 
     def __repr__(self) -> str:
         return f"Discord(name={self.name!r}, api_base_url={self._base_url!r}, bot_token=***)"
-
-    def address(self, text: str) -> str | None:
-        return address(text)
 
     def prepare(self, message: Message) -> Sequence[DiscordRequest]:
         check_files(message, DISCORD, self._files)

@@ -235,6 +235,8 @@ class Email:
     `key` is the household's: by it we know a report of a mail that we have sent. Without one none is believed.
     """
 
+    address = staticmethod(mailbox)
+
     def __init__(
         self,
         host: str,
@@ -286,9 +288,6 @@ class Email:
     def __repr__(self) -> str:
         server = self._server
         return f"Email({server.host}:{server.port}, security={server.security}, from_address={self._sender})"
-
-    def address(self, text: str) -> str | None:
-        return mailbox(text)
 
     def prepare(self, message: Message) -> Sequence[OutgoingMail]:
         check_files(message, EMAIL, self._files, empty=True)

@@ -226,6 +226,8 @@ class Ntfy:
     Without a token every topic is open to all who know its name, so a press proves less there.
     """
 
+    address = staticmethod(address)
+
     def __init__(
         self,
         name: str,
@@ -251,9 +253,6 @@ class Ntfy:
 
     def __repr__(self) -> str:
         return f"Ntfy(name={self.name!r}, url={self._url!r}, token=***)"
-
-    def address(self, text: str) -> str | None:
-        return address(text)
 
     def prepare(self, message: Message) -> Sequence[NtfyCall]:
         check_files(message, NTFY, self._files)

@@ -55,6 +55,8 @@ _log = structlog.get_logger("postroom.slack")
 
 
 class Slack:
+    address = staticmethod(address)
+
     def __init__(
         self,
         name: str,
@@ -88,9 +90,6 @@ class Slack:
 
     def __repr__(self) -> str:
         return f"Slack(name={self.name!r}, api_base_url={self._api.base_url!r}, token=***)"
-
-    def address(self, text: str) -> str | None:
-        return address(text)
 
     def prepare(self, message: Message) -> Sequence[SlackCall]:
         check_files(message, SLACK, self._files)

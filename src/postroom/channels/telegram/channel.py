@@ -162,6 +162,7 @@ def _other_reader(told: JsonObject) -> str:
 
 
 class Telegram:
+    address = staticmethod(address)
     capabilities: ClassVar[Capabilities] = TELEGRAM
 
     def __init__(
@@ -185,9 +186,6 @@ class Telegram:
 
     def __repr__(self) -> str:
         return f"Telegram(api_base_url={self._base_url!r}, token=***)"
-
-    def address(self, text: str) -> str | None:
-        return address(text)
 
     def prepare(self, message: Message) -> Sequence[TelegramCall]:
         check_files(message, TELEGRAM, self._files)

@@ -189,6 +189,7 @@ def _receipt_id(answer: HttpAnswer, call: WebhookCall) -> str:
 
 
 class Webhook:
+    address = staticmethod(address)
     capabilities: Capabilities = WEBHOOK
 
     def __init__(
@@ -210,9 +211,6 @@ class Webhook:
 
     def __repr__(self) -> str:
         return f"Webhook(name={self.name!r}, host={urlsplit(self._url).hostname!r}, secret=***)"
-
-    def address(self, text: str) -> str | None:
-        return address(text)
 
     def prepare(self, message: Message) -> Sequence[WebhookCall]:
         check_files(message, WEBHOOK, self._files, empty=True)

@@ -297,6 +297,7 @@ _MOST_NAME: Final = 64
 
 
 class WebPush:
+    address = staticmethod(address)
     capabilities: Capabilities = WEBPUSH
 
     def __init__(
@@ -318,9 +319,6 @@ class WebPush:
 
     def __repr__(self) -> str:
         return f"WebPush(name={self.name!r}, contact={self._identity.contact!r}, key=***)"
-
-    def address(self, text: str) -> str | None:
-        return address(text)
 
     def prepare(self, message: Message) -> Sequence[PushCall]:
         return build(message, self.name)

@@ -12,11 +12,11 @@ correction's own delivery, or the message's where it was changed in place.
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
-from postroom.delivery.model import Carried, Claim, NewDelivery, SentMessage, Snapshot, outcome_of
+from postroom.delivery.model import Claim, NewDelivery, SentMessage, Snapshot, outcome_of
 from postroom.delivery.rules.policy import digest
 from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.errors import ErrorClass, FieldError, PostroomError, ValidationError, error_of
@@ -187,9 +187,6 @@ def correction_object(answer: CorrectionAnswer) -> dict[str, object]:
 # -- How a message stands when it is to be corrected: not yet sent, under way, arrived, or over ---
 
 
-_CARRIED: Final = tuple(field.name for field in fields(Carried))
-
-
 @record
 class CorrectionStanding:
     """
@@ -248,9 +245,8 @@ class CorrectionStanding:
 
     def worded(self, *, message: str, subject: str | None, format: Format, envelope: str) -> NewDelivery:
         """The same delivery with another text; its key stays bound to what was asked first."""
-        carried: dict[str, Any] = {name: getattr(self.claim, name) for name in _CARRIED}
         new = NewDelivery(
-            **carried,
+            **self.claim.carried(),
             idempotency_key=self.idempotency_key,
             fingerprint=self.fingerprint,
             target_identity=self.target_identity,
