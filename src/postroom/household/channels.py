@@ -10,16 +10,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
+from postroom.channels.apprise.building import address as apprise_address
 from postroom.channels.capabilities import KINDS
 from postroom.channels.discord.channel import Discord
 from postroom.channels.email.building import mailbox
 from postroom.channels.email.channel import Email
 from postroom.channels.email.incoming.imap import ImapAccount
 from postroom.channels.email.oauth import MailAccess, grant_file, mail_provider
-from postroom.channels.kinds import ADDRESS_FORMS
 from postroom.channels.ntfy.channel import Ntfy
 from postroom.channels.slack.channel import Slack
 from postroom.channels.telegram.channel import Telegram
+from postroom.channels.webhook.channel import address as webhook_address
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.rules.limits import SCOPES
 from postroom.kernel.http.answers import JsonObject
@@ -231,9 +232,27 @@ def _health(circuit: JsonObject, throttle: JsonObject | None) -> AccountHealth:
 # What counts as an address on each channel the settings know, without opening any of them.
 
 
+def _webpush_address(text: str) -> str | None:
+    from postroom.channels.webpush.channel import address  # and what is encrypted for a browser with
+
+    return address(text)
+
+
+_ADDRESS_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
+    "telegram": Telegram.address,
+    "email": Email.address,
+    "slack": Slack.address,
+    "discord": Discord.address,
+    "ntfy": Ntfy.address,
+    "webhook": webhook_address,
+    "webpush": _webpush_address,
+    "apprise": apprise_address,
+}
+
+
 def address_forms(settings: Settings) -> AddressForms:
     kinds = account_kinds(settings)
-    return {name: ADDRESS_FORMS.get(kinds[name]) or _by_its_channel(settings, name) for name in kinds}
+    return {name: _ADDRESS_FORMS.get(kinds[name]) or _by_its_channel(settings, name) for name in kinds}
 
 
 def _by_its_channel(settings: Settings, name: str) -> Callable[[str], str | None]:
