@@ -1,14 +1,38 @@
-"""The ledger on SQLite and on PostgreSQL."""
+"""The ledger on SQLite and on PostgreSQL; a Redis for the limits and circuits, and a clock that the test turns."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Iterator
+
 import pytest
+from redis.asyncio import Redis
 from tests.delivery.stored import Store
 from tests.opened_database import ledger_of
+from tests.support.redis_server import any_redis
+from tests.support.turned_clock import TurnedClock
 
 from postroom.kernel.database.engine import Database
+from postroom.kernel.database.redis_script import connect
 
 
 @pytest.fixture
 def store(database: Database) -> Store:
     return Store(database, ledger_of(database))
+
+
+@pytest.fixture(scope="module")
+def redis_url() -> Iterator[str]:
+    with any_redis() as url:
+        yield url
+
+
+@pytest.fixture
+async def client(redis_url: str) -> AsyncIterator[Redis]:
+    client = connect(redis_url)
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+def clock() -> TurnedClock:
+    return TurnedClock()

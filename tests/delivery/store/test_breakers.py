@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis.asyncio import Redis, RedisCluster
 from structlog.testing import capture_logs
-from tests.support.redis_server import any_redis, fresh_prefix, own_cluster, own_redis
+from tests.support.redis_server import fresh_prefix, own_cluster, own_redis
 from tests.support.turned_clock import NOON_US, TurnedClock
 
 from postroom.delivery.rules import breaker
@@ -28,24 +28,6 @@ SOFT = BreakerPolicy(failure_threshold=2, recovery_seconds=10, half_open_probes=
 def counting() -> Callable[[], str]:
     numbers = itertools.count(1)
     return lambda: f"token-{next(numbers)}"
-
-
-@pytest.fixture(scope="module")
-def redis_url() -> Iterator[str]:
-    with any_redis() as url:
-        yield url
-
-
-@pytest.fixture
-async def client(redis_url: str) -> AsyncIterator[Redis]:
-    client = connect(redis_url)
-    yield client
-    await client.aclose()
-
-
-@pytest.fixture
-def clock() -> TurnedClock:
-    return TurnedClock()
 
 
 @pytest.fixture(params=["memory", "redis"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
 from structlog.testing import capture_logs
 from tests.patience import PATIENCE_SECONDS
 from tests.support.admissions import asking, available, place
@@ -14,11 +13,6 @@ from tests.support.turned_clock import TurnedClock
 from postroom.delivery.rules.limits import LimitType
 from postroom.delivery.store.limits_redis import RedisLimits
 from postroom.kernel.database.redis_script import connect
-
-
-@pytest.fixture
-def clock() -> TurnedClock:
-    return TurnedClock()
 
 
 class TestWhenRedisIsAway:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from redis.asyncio import Redis, RedisCluster
 from tests.support import hammer_limits
 from tests.support.admissions import GLOBAL, asking, available, place
-from tests.support.redis_server import any_redis, fresh_prefix, own_cluster
+from tests.support.redis_server import fresh_prefix, own_cluster
 from tests.support.turned_clock import TurnedClock
 
 from postroom.delivery.rules.limits import LEASE_US, Admission, LimitType, Share, Tier
@@ -26,24 +26,6 @@ from postroom.kernel.database.redis_script import connect
 from postroom.kernel.values.ids import SECOND_US
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture(scope="module")
-def redis_url() -> Iterator[str]:
-    with any_redis() as url:
-        yield url
-
-
-@pytest.fixture
-async def client(redis_url: str) -> AsyncIterator[Redis]:
-    client = connect(redis_url)
-    yield client
-    await client.aclose()
-
-
-@pytest.fixture
-def clock() -> TurnedClock:
-    return TurnedClock()
 
 
 @pytest.fixture(params=["memory", "redis"])
