@@ -24,7 +24,7 @@ from postroom.kernel.running import telemetry
 from postroom.kernel.values.errors import Refused
 from postroom.questions.acts import AskPeople
 from postroom.questions.model import SETTLED, PresentationStatus, Question
-from postroom.questions.telling import QuestionView
+from postroom.questions.shapes import QuestionView
 from postroom.settings.load import load
 
 _PR_SET_PDEATHSIG: Final = 1

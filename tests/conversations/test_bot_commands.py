@@ -22,7 +22,7 @@ from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.values.principal import Principal
 from postroom.message.inbound import Flag
 from postroom.people.model import inbox_of_person
-from postroom.questions.telling import QuestionView
+from postroom.questions.shapes import QuestionView
 
 pytestmark = pytest.mark.requirement("talk:commands")
 

@@ -15,7 +15,7 @@ from postroom.people.model import NewPerson, Person, PersonAddress
 from postroom.questions.acts import AskPeople
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.model import PresentationStatus
-from postroom.questions.telling import QuestionView
+from postroom.questions.shapes import QuestionView
 from tests.household.living import Living
 
 HEALTH = Principal(Role.BUTLER, "health")

@@ -12,7 +12,7 @@ import pytest
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal, Role
 from postroom.questions.model import PresentationStatus
-from postroom.questions.telling import QuestionView
+from postroom.questions.shapes import QuestionView
 from tests.household.asked_household import OWNER_CHAT, ask, labels, parts, phone, press, until, write
 from tests.household.calling import get, post
 from tests.household.living import LIFTED, QUICK, Living, living

@@ -21,8 +21,7 @@ from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
 from postroom.people.model import NewPerson, Person
 from postroom.questions.model import PresentationStatus
-from postroom.questions.shapes import document
-from postroom.questions.telling import QuestionView
+from postroom.questions.shapes import QuestionView, document
 from tests.architecture.tree import ROOT, SOURCE
 from tests.household.asked_household import HEALTH, SECONDS, ask, parts, phone, press, shown, until
 from tests.household.living import LIFTED, QUICK, Living, living

@@ -52,7 +52,7 @@ from postroom.questions.model import (
     Verdict,
     VerdictKind,
 )
-from postroom.questions.telling import QuestionStory, QuestionView
+from postroom.questions.shapes import QuestionStory, QuestionView
 
 # -- Why a delivery is where it is, told from its record --
 

@@ -26,9 +26,10 @@ from postroom.questions.links.links import Links
 from postroom.questions.presenter import Planning
 from postroom.questions.questions import Asking, Questions
 from postroom.questions.rules.plan import ChannelAbility
+from postroom.questions.shapes import QuestionView
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
-from postroom.questions.telling import Bells, QuestionView
+from postroom.questions.telling import Bells
 
 HEALTH = Principal(Role.BUTLER, "health")
 OTHER = Principal(Role.BUTLER, "general")

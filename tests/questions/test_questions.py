@@ -33,10 +33,10 @@ from postroom.questions.model import (
     VerdictKind,
 )
 from postroom.questions.model import QuestionEventType as Type
-from postroom.questions.questions import KeyReused, Questions
+from postroom.questions.questions import Questions
 from postroom.questions.rules import plan as moves
 from postroom.questions.rules.plan import NOT_CAUGHT_UP
-from postroom.questions.rules.request import WordsGiven
+from postroom.questions.rules.request import KeyReused, WordsGiven
 from postroom.questions.store.questions import StoredQuestions
 
 

@@ -21,8 +21,7 @@ from postroom.questions.model import (
     ended,
 )
 from postroom.questions.rules import plan as moves
-from postroom.questions.shapes import document, next_sentence, shown_body
-from postroom.questions.telling import QuestionView
+from postroom.questions.shapes import QuestionView, document, next_sentence, shown_body
 
 CARD = Presentation(
     id="c1",

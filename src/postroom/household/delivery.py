@@ -66,8 +66,8 @@ from postroom.overview.story import (
 from postroom.overview.tracking import SenderStatus, Tracking
 from postroom.overview.why_held import inbound_document, why_inbound, why_note, why_question
 from postroom.people.people import HouseholdPeople
+from postroom.questions.shapes import QuestionStory, QuestionView
 from postroom.questions.store.questions import story
-from postroom.questions.telling import QuestionStory, QuestionView
 from postroom.settings import Settings
 from postroom.settings.listeners import sole_worker
 

@@ -31,7 +31,7 @@ from postroom.questions.model import (
 )
 from postroom.questions.rules.reading import answer_words
 from postroom.questions.rules.words import about_line, asked_line, asker_name, one_line
-from postroom.questions.telling import QuestionStory
+from postroom.questions.shapes import QuestionStory
 
 # -- A notice: who held it, until when, and what became of it --
 

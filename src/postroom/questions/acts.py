@@ -41,19 +41,19 @@ from postroom.message.delivery import Format
 from postroom.message.wire import argument_error
 from postroom.message.wishes import Urgency
 from postroom.questions.model import Option, Preview, QuestionKind, QuestionStatus, Said, VerdictKind
-from postroom.questions.questions import KeyReused, TooManyOpen
 from postroom.questions.rules.reading import MAX_ANSWER_CHARACTERS
 from postroom.questions.rules.request import (
     DEFAULT_DEADLINE_SECONDS,
     MAX_CONTEXT_CHARACTERS,
     MAX_DEADLINE_SECONDS,
     MIN_DEADLINE_SECONDS,
+    KeyReused,
     QuestionRequest,
     ResumeWish,
+    TooManyOpen,
     WordsGiven,
 )
-from postroom.questions.shapes import AnswersBody, AskBody, AskPage, ask_body, shown_body
-from postroom.questions.telling import HeardAnswer, QuestionView
+from postroom.questions.shapes import AnswersBody, AskBody, AskPage, HeardAnswer, QuestionView, ask_body, shown_body
 
 if TYPE_CHECKING:
     from mcp_types import InputRequiredResult

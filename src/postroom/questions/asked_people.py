@@ -14,7 +14,7 @@ from postroom.people.store.people import StoredPeople
 from postroom.questions.model import AskedPerson, Presentation, PresentationStatus, Preview, Question, was_seen
 from postroom.questions.rules.form import form_fields
 from postroom.questions.rules.words import is_hidden
-from postroom.questions.telling import QuestionView
+from postroom.questions.shapes import QuestionView
 
 _MOST_LISTED: Final = 5
 _NAMED_AT_A_TIME: Final = 500

@@ -28,8 +28,8 @@ from postroom.questions.rules.form import FormField, form_fields
 from postroom.questions.rules.judge import CONSOLE, may_answer
 from postroom.questions.rules.reading import answer_words, read_number
 from postroom.questions.rules.words import asker_name, one_line
+from postroom.questions.shapes import HeardAnswer, QuestionView
 from postroom.questions.store.questions import QuestionFigures
-from postroom.questions.telling import HeardAnswer, QuestionView
 
 _PAGE_SIZE: Final = 20
 _IN_PLACE: Final = 5  # so many stand on other pages

@@ -10,7 +10,7 @@ from typing import Final
 from postroom.attention.attention import QuestionTimes
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.serving.servers import when_written
-from postroom.kernel.values.errors import Code, FieldError, OverloadRejected, Refused, ValidationError
+from postroom.kernel.values.errors import Code, FieldError, Refused, ValidationError
 from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, Principal, Role, person_id_of
 from postroom.message.inbound import Assurance
@@ -53,18 +53,10 @@ from postroom.questions.rules.plan import (
     revised,
     taken,
 )
-from postroom.questions.rules.request import QuestionRequest, WordsGiven
+from postroom.questions.rules.request import KeyReused, QuestionRequest, TooManyOpen, WordsGiven
+from postroom.questions.shapes import AnswersPage, HeardAnswer, QuestionStory, QuestionView, for_others
 from postroom.questions.store.questions import Decide, StoredQuestions
-from postroom.questions.telling import (
-    AnswersPage,
-    Bells,
-    HeardAnswer,
-    Progress,
-    QuestionStory,
-    QuestionView,
-    WaitForEnd,
-    for_others,
-)
+from postroom.questions.telling import Bells, Progress, WaitForEnd
 
 _MAX_PAGE: Final = 200
 _HIDDEN: Final = frozenset({"not_asked", "unknown_person"})  # to these the question does not exist
@@ -73,31 +65,10 @@ _LINES_AT_A_TIME: Final = 100
 _EVER: Final = -1  # before all that can be due
 _FOR_EVER: Final = 2**62
 _AT_ONCE: Final = 10_000
-_AGAIN_SECONDS: Final = 60.0
 _ASLEEP_SECONDS: Final = 30  # whoever keeps time looks every five
 _Changed = Callable[[Question], None]
 _CaughtUp = Callable[[str], Awaitable[int | None]]  # by the id of a question
 _First = Callable[[Question, QuestionStep, int], Awaitable[None]]
-
-
-class KeyReused(ValidationError):
-    """The caller's key stands for another question."""
-
-    def __init__(self, ask_id: str) -> None:
-        told = FieldError("idempotency_key", f"was already used for another question, {ask_id}", "key_reused")
-        super().__init__(f"{told.field}: {told.error}", fields=[told])
-        self.ask_id = ask_id
-
-
-class TooManyOpen(OverloadRejected):
-    """The asker waits for more answers than people can give."""
-
-    def __init__(self) -> None:
-        told = (
-            "too many of your questions are open: wait for answers, or cancel some that nobody needs to answer any more"
-        )
-        super().__init__(told, limit_type="open_questions", retry_after_seconds=_AGAIN_SECONDS)
-        self.code = Code.TOO_MANY_OPEN
 
 
 # ---- the engine: asked once, heard by one rule, ended once ----

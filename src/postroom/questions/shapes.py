@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -11,20 +12,81 @@ from postroom.kernel.acts.declaration import Shape
 from postroom.kernel.values.ids import to_text
 from postroom.questions.model import (
     BY_DEFAULT,
-    AnsweredBy,
+    KeptAttempt,
     Presentation,
     PresentationStatus,
     Question,
-    QuestionAnswer,
+    QuestionEvent,
     QuestionStatus,
+    Verdict,
 )
-from postroom.questions.telling import QuestionView
 
 _NOT_SHOWN: Final = "not_shown"
 _STILL_OPEN: Final = (
     "Not answered yet. Call wait with this ask_id to go on waiting; do not ask again and do not make up an answer."
 )
 _Status = Literal["open", "answered", "declined", "expired", "cancelled", "superseded"]
+
+
+# ---- what callers are shown, inside the house ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionView:
+    """`joined`: the call made nothing new, this question was there before it."""
+
+    question: Question
+    presentations: Sequence[Presentation] = ()
+    joined: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersPage:
+    """What ended for one asker; `cursor` is where the next page begins."""
+
+    views: Sequence[QuestionView]
+    cursor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionStory:
+    """All that happened to a question: its events, and every attempt to answer it with its verdict."""
+
+    view: QuestionView
+    events: Sequence[QuestionEvent]
+    attempts: Sequence[KeptAttempt]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeardAnswer:
+    """What became of a person's answer, and the question as it is then."""
+
+    verdict: Verdict
+    view: QuestionView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedLink:
+    """What a one-time link shows: the question, and the person it was made for."""
+
+    view: QuestionView
+    person_id: str
+    person_name: str
+    revision: int
+
+    @property
+    def is_current(self) -> bool:
+        """The words the link was sent with are still the question's."""
+        return self.revision == self.view.question.revision
+
+
+def for_others(question: Question) -> Question:
+    """What the asker keeps for itself is not theirs, and a secret is not repeated to any screen."""
+    answer = None if question.wording.secret else question.answer
+    return replace(question, answer=answer, state=None, key=None, resume=None)
+
+
+# ---- the same as it is written ----
 
 
 def _is_none(value: object) -> bool:
@@ -134,8 +196,8 @@ def ask_body(view: QuestionView) -> AskBody:
         ask_id=question.id,
         idempotency_key=question.key,
         joined=view.joined,
-        answer=_answer(question.answer) if question.answer else None,
-        answered_by=_answered_by(by) if by else None,
+        answer=AnswerBody.model_validate(question.answer) if question.answer else None,
+        answered_by=AnsweredByBody.model_validate(by) if by else None,
         answered_at=to_text(question.ended_at_us) if by and question.ended_at_us is not None else None,
         expires_at=to_text(question.expires_at_us),
         presentations=[_presentation(question, one) for one in view.presentations],
@@ -175,20 +237,6 @@ def _asked(question: Question) -> AskedBody:
         revision=question.revision,
         reason=question.reason,
     )
-
-
-def _answer(answer: QuestionAnswer) -> AnswerBody:
-    files = [
-        AnswerFileBody(upload_id=one.upload_id, name=one.name, media_type=one.media_type, size=one.size)
-        for one in answer.files
-    ]
-    return AnswerBody(
-        value=answer.value, text=answer.text, selected=list(answer.selected), fields=dict(answer.fields), files=files
-    )
-
-
-def _answered_by(by: AnsweredBy) -> AnsweredByBody:
-    return AnsweredByBody(person_id=by.person_id, name=by.name, channel=by.channel, assurance=by.assurance.value)
 
 
 def _presentation(question: Question, one: Presentation) -> PresentationBody:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.butlers.sessions import Sessions
@@ -18,67 +18,10 @@ from postroom.kernel.values.ids import SECOND_US, seconds, to_text
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, OWNER, Principal, Role, user_address
 from postroom.kernel.webhooks import News, StoredWebhooks, WebhookEvent
 from postroom.message.attachment import file_shape
-from postroom.questions.model import EVENT_OF_END, KeptAttempt, Presentation, Question, QuestionEvent, Resume, Verdict
+from postroom.questions.model import EVENT_OF_END, Question, QuestionEvent, Resume
+from postroom.questions.shapes import QuestionView, for_others
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
-
-# ---- what they are shown ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionView:
-    """`joined`: the call made nothing new, this question was there before it."""
-
-    question: Question
-    presentations: Sequence[Presentation] = ()
-    joined: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswersPage:
-    """What ended for one asker; `cursor` is where the next page begins."""
-
-    views: Sequence[QuestionView]
-    cursor: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionStory:
-    """All that happened to a question: its events, and every attempt to answer it with its verdict."""
-
-    view: QuestionView
-    events: Sequence[QuestionEvent]
-    attempts: Sequence[KeptAttempt]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeardAnswer:
-    """What became of a person's answer, and the question as it is then."""
-
-    verdict: Verdict
-    view: QuestionView
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedLink:
-    """What a one-time link shows: the question, and the person it was made for."""
-
-    view: QuestionView
-    person_id: str
-    person_name: str
-    revision: int
-
-    @property
-    def is_current(self) -> bool:
-        """The words the link was sent with are still the question's."""
-        return self.revision == self.view.question.revision
-
-
-def for_others(question: Question) -> Question:
-    """What the asker keeps for itself is not theirs, and a secret is not repeated to any screen."""
-    answer = None if question.wording.secret else question.answer
-    return replace(question, answer=answer, state=None, key=None, resume=None)
-
 
 # ---- calls that wait ----
 

@@ -25,7 +25,8 @@ from postroom.questions.doors.tasks import TASKS, ClientForms, QuestionTasks, sh
 from postroom.questions.model import Said
 from postroom.questions.questions import Asking
 from postroom.questions.rules.request import MAX_DEADLINE_SECONDS, QuestionRequest
-from postroom.questions.telling import HeardAnswer, Progress, QuestionView
+from postroom.questions.shapes import HeardAnswer, QuestionView
+from postroom.questions.telling import Progress
 
 ASK_TOOLS: Final = tuple(one.declared.tool.name for one in ACTS if one.declared.tool is not None)
 LONG_TOOLS: Final = ("ask", "wait")  # these wait for people

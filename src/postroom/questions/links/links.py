@@ -44,9 +44,9 @@ from postroom.questions.model import (
 )
 from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import hash_of, made
+from postroom.questions.shapes import HeardAnswer, OpenedLink, QuestionView
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
-from postroom.questions.telling import HeardAnswer, OpenedLink, QuestionView
 
 PATH: Final = "/a"  # below it, a page for each link
 LIFE_SECONDS: Final = 86_400

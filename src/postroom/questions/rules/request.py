@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from postroom.kernel.text.visible import visible
-from postroom.kernel.values.errors import FieldError, ValidationError
+from postroom.kernel.values.errors import Code, FieldError, OverloadRejected, ValidationError
 from postroom.kernel.values.fields import text_problem
 from postroom.message.delivery import Format
 from postroom.message.wire import MAX_MARKDOWN_CHARACTERS
@@ -33,6 +33,27 @@ MAX_CONTEXT_CHARACTERS: Final = 24_000
 MIN_DEADLINE_SECONDS: Final = 30
 MAX_DEADLINE_SECONDS: Final = 30 * 86_400
 DEFAULT_DEADLINE_SECONDS: Final = 86_400
+_TRY_AGAIN_SECONDS: Final = 60.0
+
+
+class KeyReused(ValidationError):
+    """The caller's key stands for another question."""
+
+    def __init__(self, ask_id: str) -> None:
+        told = FieldError("idempotency_key", f"was already used for another question, {ask_id}", "key_reused")
+        super().__init__(f"{told.field}: {told.error}", fields=[told])
+        self.ask_id = ask_id
+
+
+class TooManyOpen(OverloadRejected):
+    """The asker waits for more answers than people can give."""
+
+    def __init__(self) -> None:
+        told = (
+            "too many of your questions are open: wait for answers, or cancel some that nobody needs to answer any more"
+        )
+        super().__init__(told, limit_type="open_questions", retry_after_seconds=_TRY_AGAIN_SECONDS)
+        self.code = Code.TOO_MANY_OPEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
