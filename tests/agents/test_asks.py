@@ -14,7 +14,9 @@ from tests.household.living import QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.agents.asks import AskRefused, HouseholdAsks, Unanswered, key_of, to_answer, to_approve
+from postroom.kernel.acts.reading import made
 from postroom.kernel.values.errors import UserError
+from postroom.questions.acts import CancelAsk
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -71,16 +73,16 @@ async def test_an_open_question_is_no_answer_and_is_the_same_question_next_time(
     with pytest.raises(Unanswered) as second:
         await impatient.approval("k-open", to_approve("wait_for_me", {}))
 
-    assert first.value.ask["ask_id"] == second.value.ask["ask_id"]
+    assert first.value.ask.ask_id == second.value.ask.ask_id
     found = await impatient.under("k-open")
-    assert found is not None and found["ask_id"] == first.value.ask["ask_id"]
+    assert found is not None and found.ask_id == first.value.ask.ask_id
 
 
 @pytest.mark.requirement("drivers:silence-is-no-answer")
 async def test_a_question_taken_back_is_no_answer(house: Living) -> None:
     asks = asks_of(house)
     opened = await asks.opened("k-cancel", to_approve("take_back", {}))
-    await asks._call("POST", f"/v1/asks/{opened['ask_id']}/cancel", body={})
+    await asks._done(made(CancelAsk, ask_id=opened.ask_id))
 
     with pytest.raises(Unanswered, match="is cancelled"):
         await asks.approval("k-cancel", to_approve("take_back", {}))
@@ -132,4 +134,4 @@ async def test_the_household_of_this_machine_is_found(
     tokens.chmod(0o600)
     monkeypatch.setenv("POSTROOM_PORTS__API", house.household.addresses["api"].removesuffix("/mcp").rpartition(":")[2])
 
-    assert (await HouseholdAsks.here(channels=["telegram"]).opened("k-here", {"question": "Here?"}))["status"] == "open"
+    assert (await HouseholdAsks.here(channels=["telegram"]).opened("k-here", {"question": "Here?"})).status == "open"

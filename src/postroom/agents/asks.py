@@ -9,20 +9,23 @@ import json
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
-
-import aiohttp
 
 from postroom.inbox.model import CONVERSATION_META, CORRELATION_META, USER_META, NewNotification
 from postroom.inbox.rules import Sent, failed
+from postroom.kernel.acts.declaration import Act, Answer
+from postroom.kernel.acts.reading import made, read
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.errors import PostroomError, SettingsError, UserError
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.wire import wish_object
+from postroom.message.wishes import APPROVE
+from postroom.questions.acts import AskPeople, ListAsks, WaitForAsk
+from postroom.questions.shapes import AskBody
 from postroom.settings.glance import glance_from_process
 from postroom.settings.load import from_process
 from postroom.settings.peer import HttpPeer
+from postroom.settings.reach import HouseholdClient
 
 # How an agent in any process reaches a household: in memory when it has one at hand, else over MCP.
 
@@ -97,7 +100,6 @@ _NO_HOUSEHOLD: Final = "no household was found; start one with `postroom up`, or
 _LOOK_SECONDS: Final = 25  # less than what proxies cut
 _TRIES: Final = 60
 _PAUSE_SECONDS: Final = 1.0
-Ask = dict[str, Any]  # as `GET /v1/asks/{id}` shows it
 
 
 class AskRefused(UserError):
@@ -107,10 +109,10 @@ class AskRefused(UserError):
 class Unanswered(Exception):
     """No person has answered: the run stays paused, and `drive` called again goes on with the same question."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: AskBody) -> None:
         self.ask = ask
-        self.status: str = ask["status"]
-        super().__init__(f"the question {ask['ask_id']} is {self.status}: {ask['next']}")
+        self.status: str = ask.status
+        super().__init__(f"the question {ask.ask_id} is {ask.status}: {ask.next}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +120,7 @@ class HouseholdAsks:
     """
     A household's questions, in the name of the token.
 
-    `more` goes with every question, as the arguments of `ask`: to, channels, urgency, deadline_seconds and the like.
+    `more` goes with every question, as the arguments of `ask`: recipient, channels, deadline_seconds and the like.
     After `wait_seconds` an open question raises Unanswered; None waits until it ends.
     """
 
@@ -131,7 +133,8 @@ class HouseholdAsks:
     def here(cls, *, wait_seconds: float | None = None, **more: Any) -> HouseholdAsks:
         """Of the household the settings name, or the one on this machine."""
         settings = glance_from_process({})
-        token = settings.token.reveal() or (_token_here(settings.tokens_file) if not settings.url else None)
+        here = None if settings.url else TokenFile(settings.tokens_file).token_of(OPERATOR)
+        token = settings.token.reveal() or here
         if token is None:
             raise UserError(_NO_HOUSEHOLD)
         return cls(url=settings.url or settings.own_api_url, token=token, wait_seconds=wait_seconds, more=more)
@@ -139,61 +142,54 @@ class HouseholdAsks:
     async def answer(self, key: str, body: Mapping[str, Any]) -> Any:
         """What the person said: the value of an option, values, fields, or their words."""
         ask = await self.ended(key, body)
-        if ask["status"] != "answered":
+        if ask.status != "answered" or (said := ask.answer) is None:
             raise Unanswered(ask)
-        said = ask["answer"]
-        return said["fields"] or said["selected"] or said["value"] or said["text"]
+        return said.fields or said.selected or said.value or said.text
 
     async def approval(self, key: str, body: Mapping[str, Any]) -> str | None:
         """None when a person lets it happen; else what to tell the model. Silence is neither."""
         ask = await self.ended(key, body)
-        if ask["status"] == "declined":
+        if ask.status == "declined":
             return "The person would rather not decide this; it was not run."
-        if ask["status"] != "answered":
+        if ask.status != "answered" or ask.answer is None:
             raise Unanswered(ask)
-        return None if ask["answer"]["value"] == "approve" else "The person said no; it was not run."
+        return None if ask.answer.value == APPROVE else "The person said no; it was not run."
 
-    async def under(self, key: str) -> Ask | None:
+    async def under(self, key: str) -> AskBody | None:
         """What was asked under this key before, by whichever process."""
-        page = await self._call("GET", "/v1/asks", params={"idempotency_key": key})
-        return next(iter(page["asks"]), None)
+        return next(iter((await self._done(made(ListAsks, idempotency_key=key))).asks), None)
 
-    async def opened(self, key: str, body: Mapping[str, Any]) -> Ask:
-        ask: Ask = await self._call("POST", "/v1/asks", body={**self.more, **body, "idempotency_key": key})
-        return ask
+    async def opened(self, key: str, body: Mapping[str, Any]) -> AskBody:
+        try:
+            one, _ = read(AskPeople, {**self.more, **body, "idempotency_key": key})
+        except PostroomError as error:
+            raise AskRefused(error.message) from None
+        return await self._done(one)
 
-    async def ended(self, key: str, body: Mapping[str, Any]) -> Ask:
+    async def ended(self, key: str, body: Mapping[str, Any]) -> AskBody:
         """Asked once, however often; then waited for."""
         ask = await self.opened(key, body)
         left = self.wait_seconds
-        while ask["status"] == "open" and (left is None or left > 0):
+        while ask.status == "open" and (left is None or left > 0):
             wait = _LOOK_SECONDS if left is None else min(_LOOK_SECONDS, left)
-            ask = await self._call("GET", f"/v1/asks/{ask['ask_id']}", params={"wait": str(wait)})
+            ask = await self._done(made(WaitForAsk, ask_id=ask.ask_id, wait_seconds=wait))
             left = None if left is None else left - wait
         return ask
 
-    async def _call(self, method: str, path: str, *, body: Any = None, params: Mapping[str, str] | None = None) -> Any:
+    async def _done(self, one: Act[Answer]) -> Answer:
         """A household may be away for a moment; every call here may be made again."""
-        for left in reversed(range(_TRIES)):
-            try:
-                status, answer = await self._once(method, path, body, params)
-            except (aiohttp.ClientError, TimeoutError) as error:
-                status, answer = 503, {"error": {"message": f"the household cannot be reached: {error}"}}
-            if status < 500 or not left:
-                break
-            await asyncio.sleep(_PAUSE_SECONDS)
-        if status >= 400:
-            raise AskRefused(str(answer.get("error", {}).get("message") or f"the household answered {status}"))
-        return answer
-
-    async def _once(self, method: str, path: str, body: Any, params: Mapping[str, str] | None) -> tuple[int, Any]:
-        limit = aiohttp.ClientTimeout(total=_LOOK_SECONDS + 15)
-        headers = {"Authorization": f"Bearer {self.token}"}
-        async with (
-            aiohttp.ClientSession(timeout=limit, headers=headers) as session,
-            session.request(method, self.url.rstrip("/") + path, json=body, params=params) as response,
-        ):
-            return response.status, await response.json(content_type=None)
+        client, left = HouseholdClient(self.url), _TRIES
+        try:
+            while True:
+                left -= 1
+                try:
+                    return await client.ask(one, self.token)
+                except PostroomError as error:
+                    if error.wire.status < 500 or not left:
+                        raise AskRefused(error.message) from None
+                await asyncio.sleep(_PAUSE_SECONDS)
+        finally:
+            await client.close()
 
 
 def to_approve(tool: str, arguments: Any) -> dict[str, Any]:
@@ -210,12 +206,6 @@ def to_answer(tool: str, arguments: Any) -> dict[str, Any]:
 
 def _legible(arguments: Any) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, indent=2, default=str)
-
-
-def _token_here(tokens_file: Path) -> str | None:
-    from postroom.kernel.guard.tokens import TokenFile
-
-    return TokenFile(tokens_file).token_of(OPERATOR)
 
 
 def key_of(framework: str, *parts: str | int) -> str:
@@ -254,7 +244,7 @@ async def drive_run(run: PausingRun[Result], asks: HouseholdAsks, *name: str) ->
 async def _last(asks: HouseholdAsks, name: tuple[str, ...]) -> tuple[int, str | None]:
     number, saved = 0, None
     while (ask := await asks.under(key_of(*name, number, 0))) is not None:
-        number, saved = number + 1, _unpacked(ask["state"])
+        number, saved = number + 1, _unpacked(ask.state)
     return max(number - 1, 0), saved
 
 

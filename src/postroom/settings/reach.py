@@ -259,8 +259,8 @@ def _refusal(status: int, answer: Any) -> PostroomError:
         return Refused(code, "the household refused the token")
     try:
         code = Code(str(error.get("code")))
-    except ValueError:
-        code = Code.UPSTREAM_UNAVAILABLE
+    except ValueError:  # one of a newer household's, or of one act alone
+        code = Code.UPSTREAM_UNAVAILABLE if status >= 500 else Code.VALIDATION_ERROR
     fields = [
         FieldError(str(item.get("field")), str(item.get("error")), str(item.get("code")))
         for item in error.get("fields", [])
