@@ -1,100 +1,23 @@
-"""Everything said with a person, over HTTP: for the owner of everybody, for another person their own."""
+"""Where the household's own app brings what was pressed on a notification."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import structlog
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from postroom.conversations.model import HistoryLine, HistoryQuery, LineKind, WordsKept
-from postroom.kernel.acts.declaration import Call, HttpRoute, Shape, act, said
 from postroom.kernel.serving.json_door import JsonRoute
 from postroom.kernel.values.errors import PostroomError
-from postroom.kernel.values.ids import to_text
 from postroom.message.inbound import Press
-from postroom.people.acts import THEMSELVES, Cursor, Limit, PeopleAct, PersonId, Short
-from postroom.people.desk import PeopleDesk
 from postroom.people.model import DEVICE_ID
 from postroom.questions.hearing import Hearing
 
-_EXCERPT: Final = 160
-
-
-class HistoryBody(Shape):
-    kind: LineKind = Field(description="`message`: the person wrote it. `delivery`: it was sent to them.")
-    direction: Literal["in", "out"]
-    id: str = Field(description="Of the message, the delivery or the question; `postroom why ID` explains it.")
-    delivery_id: str | None
-    question_id: str | None
-    channel: str | None
-    address: str | None
-    status: str
-    origin_butler: str | None = Field(description="Who said it, asked it or was given it.")
-    subject: str | None
-    excerpt: str
-    words: WordsKept = Field(description="`not_kept`: no butler was given them.")
-    reason: str = Field(description="Why a message went where it went, or how a question ended.")
-    answer: str
-    answered_by: str
-    session_id: str | None
-    replies: list[str] = Field(description="The deliveries that answered a message.")
-    at: str
-
-    @classmethod
-    def of(cls, one: HistoryLine) -> HistoryBody:
-        return cls(
-            kind=one.kind,
-            direction="in" if one.is_from_person else "out",
-            id=one.id,
-            delivery_id=one.id if one.kind is LineKind.DELIVERY else None,
-            question_id=one.id if one.kind is LineKind.QUESTION else None,
-            channel=one.channel,
-            address=one.address,
-            status=one.status,
-            origin_butler=one.butler,
-            subject=one.subject,
-            excerpt=one.words[:_EXCERPT],
-            words=one.words_kept,
-            reason=one.reason,
-            answer=one.answer,
-            answered_by=one.answered_by,
-            session_id=one.session_id,
-            replies=list(one.replies),
-            at=to_text(one.at_us),
-        )
-
-
-class HistoryPage(Shape):
-    ok: bool = True
-    history: list[HistoryBody]
-    next_cursor: str | None = Field(description="A page may be short, or empty, and still have one.")
-
-
-@act(by=THEMSELVES, route=HttpRoute("GET /v1/people/{person}/history", "people"))
-class ListSentToPerson(PeopleAct[HistoryPage]):
-    """Everything said with a person, both ways, newest first; a person may read their own"""
-
-    person: PersonId = said("`owner` is the owner.", ...)
-    cursor: Cursor | None = said("`next_cursor` of the page before.")
-    limit: Limit = said("How many.", 50)
-    butler: Short | None = said("Only what this butler said, asked or was given.")
-    channel: Short | None = said("Only what was said on this channel.")
-
-    async def do(self, call: Call[PeopleDesk]) -> HistoryPage:
-        person = await call.work.person(call.caller, self.person)
-        wanted = HistoryQuery(
-            limit=self.limit, before=self.cursor, butler=self.butler or None, channel=self.channel or None
-        )
-        found = await call.work.histories.of(person, wanted)
-        return HistoryPage(history=[HistoryBody.of(one) for one in found.lines], next_cursor=found.before)
-
-
-# Where the household's own app brings what was pressed on a notification: one attempt, answered with how it ended.
+# One attempt, answered with how it ended.
 
 
 PATH: Final = "/channels"

@@ -13,7 +13,6 @@ from starlette.types import ASGIApp
 from postroom.connectors.app import adapter_app, adapter_parts
 from postroom.connectors.household import HouseholdElsewhere, HouseholdHere
 from postroom.connectors.profile import FACES
-from postroom.conversations.acts import ListSentToPerson
 from postroom.household.channels import known_channels
 from postroom.household.people import build_desk
 from postroom.household.questions import AskingParts, following
@@ -102,7 +101,7 @@ class Correspondence:
     @property
     def routers(self) -> list[APIRouter]:
         return [
-            act_router([*CONTACT_ACTS, *PEOPLE_ACTS, ListSentToPerson], self.desk),
+            act_router([*CONTACT_ACTS, *PEOPLE_ACTS], self.desk),
             act_router(ACTS, self.gateway),
         ]
 

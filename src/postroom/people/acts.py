@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from postroom.conversations.model import HistoryLine, HistoryQuery, LineKind, WordsKept
 from postroom.kernel.acts.declaration import (
     HOUSEHOLDER,
     Act,
@@ -22,7 +23,6 @@ from postroom.kernel.acts.declaration import (
 from postroom.kernel.values.errors import Code, FieldError, Refused, UserError
 from postroom.kernel.values.ids import to_text
 from postroom.message.delivery import Closing
-from postroom.people.desk import check_own
 from postroom.people.model import MAX_ADDRESSES, MAX_NAME_CHARACTERS, DraftAddress, PersonDraft, PersonRole
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class ChangePerson(_PersonFields[PersonAnswer]):
     )
 
     async def do(self, call: Desk) -> PersonAnswer:
-        check_own(call.caller, self.person)
+        call.work.check_own(call.caller, self.person)
         if not call.caller.is_owner and (others := sorted(self.model_fields_set - _OWN_FIELDS - {"person"})):
             fields = [FieldError(name, "is for the owner to change", "policy_denied") for name in others]
             raise Refused.of(Code.POLICY_DENIED, fields)
@@ -277,7 +277,7 @@ class PairPerson(_OfPerson[PairAnswer]):
     channel: ChannelName = said("Where the address is to be proved.", ...)
 
     async def do(self, call: Desk) -> PairAnswer:
-        check_own(call.caller, self.person)
+        call.work.check_own(call.caller, self.person)
         own_key = None if call.key is None else f"{call.caller}\x1f{call.key}"
         started = await call.work.pairing.start(self.person, self.channel, key=own_key)
         return PairAnswer(
@@ -288,4 +288,77 @@ class PairPerson(_OfPerson[PairAnswer]):
         )
 
 
-ACTS: Final = (ListPeople, CreatePerson, DeletePerson, GetPerson, ChangePerson, PairPerson)
+# -- Everything said with a person: for the owner of everybody, for another person their own --
+
+_EXCERPT: Final = 160
+
+
+class HistoryBody(Shape):
+    kind: LineKind = Field(description="`message`: the person wrote it. `delivery`: it was sent to them.")
+    direction: Literal["in", "out"]
+    id: str = Field(description="Of the message, the delivery or the question; `postroom why ID` explains it.")
+    delivery_id: str | None
+    question_id: str | None
+    channel: str | None
+    address: str | None
+    status: str
+    origin_butler: str | None = Field(description="Who said it, asked it or was given it.")
+    subject: str | None
+    excerpt: str
+    words: WordsKept = Field(description="`not_kept`: no butler was given them.")
+    reason: str = Field(description="Why a message went where it went, or how a question ended.")
+    answer: str
+    answered_by: str
+    session_id: str | None
+    replies: list[str] = Field(description="The deliveries that answered a message.")
+    at: str
+
+    @classmethod
+    def of(cls, one: HistoryLine) -> HistoryBody:
+        return cls(
+            kind=one.kind,
+            direction="in" if one.is_from_person else "out",
+            id=one.id,
+            delivery_id=one.id if one.kind is LineKind.DELIVERY else None,
+            question_id=one.id if one.kind is LineKind.QUESTION else None,
+            channel=one.channel,
+            address=one.address,
+            status=one.status,
+            origin_butler=one.butler,
+            subject=one.subject,
+            excerpt=one.words[:_EXCERPT],
+            words=one.words_kept,
+            reason=one.reason,
+            answer=one.answer,
+            answered_by=one.answered_by,
+            session_id=one.session_id,
+            replies=list(one.replies),
+            at=to_text(one.at_us),
+        )
+
+
+class HistoryPage(Shape):
+    ok: bool = True
+    history: list[HistoryBody]
+    next_cursor: str | None = Field(description="A page may be short, or empty, and still have one.")
+
+
+@act(by=THEMSELVES, route=HttpRoute("GET /v1/people/{person}/history", _TAG))
+class ListSentToPerson(_OfPerson[HistoryPage]):
+    """Everything said with a person, both ways, newest first; a person may read their own"""
+
+    cursor: Cursor | None = said("`next_cursor` of the page before.")
+    limit: Limit = said("How many.", 50)
+    butler: Short | None = said("Only what this butler said, asked or was given.")
+    channel: Short | None = said("Only what was said on this channel.")
+
+    async def do(self, call: Desk) -> HistoryPage:
+        person = await call.work.person(call.caller, self.person)
+        wanted = HistoryQuery(
+            limit=self.limit, before=self.cursor, butler=self.butler or None, channel=self.channel or None
+        )
+        found = await call.work.histories.of(person, wanted)
+        return HistoryPage(history=[HistoryBody.of(one) for one in found.lines], next_cursor=found.before)
+
+
+ACTS: Final = (ListPeople, CreatePerson, DeletePerson, GetPerson, ChangePerson, PairPerson, ListSentToPerson)

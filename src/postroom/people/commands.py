@@ -13,7 +13,6 @@ import typer
 
 from postroom.attention.commands import reader_zone
 from postroom.cli.application import noted
-from postroom.conversations.acts import HistoryBody, ListSentToPerson
 from postroom.conversations.model import LineKind
 from postroom.kernel.acts.commands import Perform, Telling, add_command, read_typed, with_options_of
 from postroom.kernel.acts.declaration import Act
@@ -36,15 +35,15 @@ from postroom.people.acts import (
     CreatePerson,
     DeletePerson,
     GetPerson,
+    HistoryBody,
     ListPeople,
+    ListSentToPerson,
     PairAnswer,
     PairPerson,
     PersonAnswer,
     PersonBody,
     place_typed,
 )
-from postroom.people.contacts import MOST_CHARACTERS, ImportContacts
-from postroom.people.import_cards import CardFormat, ImportedCards, cards_of, tables_of
 from postroom.people.model import SIGN_IN, DraftAddress, PersonRole
 from postroom.settings import Settings
 from postroom.settings.load import from_process
@@ -90,7 +89,8 @@ def _note(settings: Settings, one: Act[Any], answer: Any) -> None:
     done = CALLS.get(route.line) if route else None
     if isinstance(done, Noted):
         about = answer.person.person_id if isinstance(answer, PersonAnswer) else getattr(one, "person", "")
-        noted(settings, done.kind, done.act, subject=f"{done.of}:{about}" if done.of else "")
+        where = getattr(one, "channel", "")
+        noted(settings, done.kind, done.act, subject=f"{done.of}:{about}" if done.of else "", detail=where)
 
 
 def _option(field: str) -> str:
@@ -386,6 +386,9 @@ def import_people_file(
     json: Json = False,
 ) -> None:
     """Add the people of a vCard or CSV file; doing it twice changes nothing."""
+    from postroom.people.contacts import MOST_CHARACTERS, ImportContacts
+    from postroom.people.import_cards import CardFormat, cards_of, tables_of
+
     perform = _performing(home, database)
     with bar(f"Reading {file.name}", quiet=json) as show_done:
         cards = cards_of(file)
@@ -394,16 +397,16 @@ def import_people_file(
             done = perform(made(ImportContacts, format=CardFormat.CSV, content=table))
             created, updated = created + done.created, updated + done.updated
             show_done(number, len(tables))
-    _say_imported(created, updated, cards, json)
+    _say_imported(created, updated, cards.skipped, json)
 
 
-def _say_imported(created: int, updated: int, cards: ImportedCards, as_json: bool) -> None:
+def _say_imported(created: int, updated: int, left_out: Sequence[tuple[int, str]], as_json: bool) -> None:
     if as_json:
-        skipped = [{"card": card, "reason": reason} for card, reason in cards.skipped]
+        skipped = [{"card": card, "reason": reason} for card, reason in left_out]
         say_json({"created": created, "updated": updated, "skipped": skipped})
         return
-    say(f"{created} new, {updated} added to, {len(cards.skipped)} left out.")
-    for card, reason in cards.skipped:
+    say(f"{created} new, {updated} added to, {len(left_out)} left out.")
+    for card, reason in left_out:
         say(f"  card {card}: {reason}")
 
 

@@ -15,7 +15,6 @@ from postroom.kernel.values.principal import checked_address
 from postroom.people.acts import ForgottenAnswer, Limit, Moment, Name, PeopleAct
 from postroom.people.import_cards import CardFormat, cards_in
 from postroom.people.model import ConfirmSource, DecisionMode, InputMode, MatchType, NewPerson, Person
-from postroom.people.names.resolve import Confirmation
 from postroom.people.person_rules import EMAIL, TELEGRAM, new_contact, rewritten
 
 if TYPE_CHECKING:
@@ -179,6 +178,8 @@ class ConfirmContact(PeopleAct[ConfirmAnswer]):
             complain("resolution_token", error, "required")
 
     async def do(self, call: Desk) -> ConfirmAnswer:
+        from postroom.people.names.resolve import Confirmation  # with it comes all that likens names
+
         chosen = self.choice or self.agent_address
         asked = Confirmation(
             owner_agent=call.work.book(call.caller, self.owner_agent),

@@ -46,8 +46,12 @@ class PeopleDesk:
 
     async def person(self, caller: Principal, person_id: str) -> Person:
         """Of the owner any person; of another person themselves."""
-        check_own(caller, person_id)
+        self.check_own(caller, person_id)
         return await self.people.get(person_id)
+
+    def check_own(self, caller: Principal, person_id: str) -> None:
+        if not caller.is_owner and not (caller.role is Role.PERSON and caller.name == person_id):
+            raise Refused(Code.POLICY_DENIED, f"{caller} may not do this")
 
     def book(self, caller: Principal, owner: str | None) -> str:
         """The book a caller may ask for one name at a time."""
@@ -62,8 +66,3 @@ class PeopleDesk:
         if not caller.is_person:
             raise Refused(Code.POLICY_DENIED, "only a person can look through a contact book or change it")
         return book
-
-
-def check_own(caller: Principal, person_id: str) -> None:
-    if not caller.is_owner and not (caller.role is Role.PERSON and caller.name == person_id):
-        raise Refused(Code.POLICY_DENIED, f"{caller} may not do this")
