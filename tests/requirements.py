@@ -398,7 +398,7 @@ ASK: Sections = {
         "sent-in-time": "A text that was sent before the deadline counts; nothing expires before inbound is read.",
         "default": "A default is a legal answer, approvals default to deny only, and it is said that no person acted.",
         "old-buttons-die": "What is pressed under an old wording does not count.",
-        "secrets": "A secret is answered at the desk or in the console, sealed at rest and handed out once.",
+        "secrets": "A secret is answered at the desk or in the console, sealed at rest and wiped once it was had.",
         "answers-since": "An asker that was away reads every end since its cursor, in the order of commits.",
         "shown-once": "Two processes never show or close the same card at once, and a lost one is taken up.",
         "addressed": "Names become people when it is asked; unknown and ambiguous ones are refused with near names.",

@@ -7,8 +7,11 @@ import sqlite3
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
+from chaos.proxy import Proxy, Toxic
 
 from postroom.cli.doctor.doctor import look_at_models
 from postroom.household.butlers import cannot_answer
@@ -17,13 +20,15 @@ from postroom.household.people import household_people, keep_in_step
 from postroom.household.questions import build_gate, deciders_of
 from postroom.household.store import approval_policy, open_store
 from postroom.kernel.acts.reading import made
+from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import OPERATOR
 from postroom.message.wishes import Risk
 from postroom.people.model import DraftAddress, PersonDraft
 from postroom.people.people import HouseholdPeople
 from postroom.questions.acts import ReviseAsk
 from postroom.questions.asked_people import AskedPeople
-from postroom.questions.model import PresentationStatus, QuestionStatus
+from postroom.questions.model import PresentationStatus, QuestionStatus, Said
 from postroom.settings.load import load
 from tests.butlers.runtimes.installed import install
 from tests.clock import FakeClock
@@ -41,6 +46,7 @@ from tests.household.asked_household import (
     until,
     write,
 )
+from tests.household.calling import get
 from tests.household.living import LIFTED, QUICK, Living, living, settings_for
 from tests.household.talking import roster_of, script, talking
 
@@ -301,6 +307,33 @@ async def test_a_secret_never_leaves_the_house(small: Living) -> None:
 
     letter = await until(mail)
     assert "safe" not in f"{waiting}{letter}"
+
+
+@pytest.mark.requirement("ask:secrets")
+async def test_a_secret_that_was_lost_on_its_way_is_there_again_and_wiped_five_minutes_later(
+    small: Living, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, ahead_us = SystemClock.now_us, [0]
+    monkeypatch.setattr(SystemClock, "now_us", lambda self: real(self) + ahead_us[0])
+    asked = (await ask(small, kind="text", options=None, question="The safe's code?", secret=True)).question.id
+    said = Said(text="sesame")
+    await parts(small).asking.answer(OPERATOR, asked, said, channel="console", event_id="1")
+    path, headers = f"/v1/asks/{asked}", {"Authorization": f"Bearer {small.token('health')}"}
+    port = int(urlsplit(small.household.addresses["api"]).port or 0)
+    async with Proxy(port) as line, aiohttp.ClientSession() as http:
+        line.answer = Toxic(cut_after_bytes=0)
+        with pytest.raises(aiohttp.ClientError):
+            await http.get(f"http://127.0.0.1:{line.port}{path}", headers=headers)
+    collected = [one["collected_at"] for one in small.rows("questions") if one["id"] == asked]
+    assert collected != [None]
+
+    again = (await get(small, path, token=small.token("health")))[1]["answer"]
+    ahead_us[0] += seconds(301)
+    await parts(small).questions.look()
+    late = (await get(small, path, token=small.token("health")))[1]["answer"]
+
+    assert (again["text"], late) == ("sesame", None)
+    assert [one["answer"] for one in small.rows("questions") if one["id"] == asked] == [None]
 
 
 @pytest.mark.requirement("ask:after-a-gap")

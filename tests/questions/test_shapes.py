@@ -103,7 +103,7 @@ def test_every_end_says_whether_a_person_acted() -> None:
     assert said(moves.expired(question, caught_up=True, now_us=START_US).question).startswith("No person answered")
     assert "before a person answered" in said(moves.cancelled(question, reason=None, now_us=START_US).question)
     assert "took its place" in said(ended(question, QuestionMove.SUPERSEDE, START_US).question)
-    assert "handed out once" in said(answered(new_question(options=None, secret=True)))
+    assert "handed out by wait" in said(answered(new_question(options=None, secret=True)))
 
 
 def test_a_question_that_reached_no_person_says_why() -> None:

@@ -389,7 +389,7 @@ def _refuse_size(field: str, value: object, complain: Complain) -> None:
         "GET /v1/asks/{ask_id}",
         _TAG,
         operation="getAsk",
-        summary="One question; with `wait_seconds`, when it ends. A secret is handed to its asker here, once",
+        summary="One question; with `wait_seconds`, when it ends. A secret is handed to its asker here",
         refusals=_REFUSALS,
         without=("idempotency_key",),
         is_private=True,
@@ -407,7 +407,7 @@ class WaitForAsk(_AboutQuestions[AskBody]):
     """
     Wait for the answer to a question that was asked before, by its `ask_id` (or the `idempotency_key` it was asked
     with). The person is not asked again. The answer has the shape of `ask`; while `status` is `open`, call `wait`
-    again later or go on with other work. A secret is handed out here, once.
+    again later or go on with other work. A secret is handed out here, and again for five minutes after the first time.
     """
 
     renamed: ClassVar = {"wait": "wait_seconds"}

@@ -294,7 +294,7 @@ def sentence(asked: AskBody) -> str:
         case "open":
             return f"Not answered yet.{_not_shown(asked)} To go on waiting: postroom wait {asked.ask_id}"
         case "answered":
-            kept = " The secret had been handed out before." if asked.answer is None else ""
+            kept = " The secret had been handed out more than five minutes ago." if asked.answer is None else ""
             return f"{name} answered via {where}.{kept}"
         case "declined":
             return f"{name} would rather not answer."

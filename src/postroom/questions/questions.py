@@ -151,11 +151,14 @@ class Questions:
         return await self._store.next_due(_EVER)
 
     async def look(self, first: _First | None = None) -> int | None:
-        """One round of reminding, escalating and ending, each after `first`; answers when to look again."""
+        """One round of reminding, escalating, ending and wiping, each after `first`; answers when to look again."""
         now_us = self._clock.now_us()
         waiting = await self._store.due(now_us, _QUESTIONS_AT_A_TIME)
         again: list[int] = []
         for question in waiting:
+            if not question.is_open:
+                await self._store.wipe(question.id)
+                continue
             read_us = await self._caught_up(question.id)
             plan = self._due(question, now_us, read_us)
             if first is not None:

@@ -252,7 +252,7 @@ def next_sentence(question: Question, shown: Sequence[Presentation]) -> str:
         case QuestionStatus.OPEN:
             return _while_open(question, shown)
         case QuestionStatus.ANSWERED if question.wording.secret and question.answer is None:
-            return f"{name} answered. The secret is handed out once, by wait, and is not shown here."
+            return f"{name} answered. The secret is handed out by wait, and is not shown here."
         case QuestionStatus.ANSWERED:
             return f"{name} answered. Go on with this answer; do not ask again."
         case QuestionStatus.DECLINED:

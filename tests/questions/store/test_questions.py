@@ -442,7 +442,7 @@ async def test_ticks_of_a_multiple_choice_are_kept_until_they_are_sent(
 
 
 @pytest.mark.requirement("ask:secrets")
-async def test_a_secret_is_sealed_at_rest_and_handed_out_once(store: StoredQuestions, database: Database) -> None:
+async def test_a_secret_is_sealed_at_rest_and_gone_when_it_is_wiped(store: StoredQuestions, database: Database) -> None:
     question = (await store.ask(new_question(options=None, secret=True))).question
     wrong = new_attempt(question, Said(text="hunter2"))
     right = new_attempt(question, Said(text="hunter2"), channel="console")
@@ -460,6 +460,10 @@ async def test_a_secret_is_sealed_at_rest_and_handed_out_once(store: StoredQuest
         await store.for_asker(question.id),
     )
     await store.collect(question.id, QUESTIONS_NOW)
+    lost = await store.for_asker(question.id)
+    assert lost and lost.answer == QuestionAnswer(text="hunter2")
+    assert "hunter2" not in str(await database.read(rows))
+    await store.wipe(question.id)
     after = await store.for_asker(question.id)
     assert seen and first and again and after
     assert (seen.status, seen.answer) == (QuestionStatus.ANSWERED, None)

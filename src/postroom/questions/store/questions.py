@@ -55,6 +55,7 @@ from postroom.questions.store.tables import (
 )
 
 _JOIN_ENDED_US: Final = seconds(600)  # how long after its end an answer that the asker has not had is still joined
+SECRET_GRACE_SECONDS: Final = 300  # how long after it was handed out a secret is there for its asker to ask again
 _JOINED_ENDS: Final = (QuestionStatus.ANSWERED, QuestionStatus.DECLINED, QuestionStatus.EXPIRED)
 _FIRST_REVISION: Final = 1
 _ENDS: Final = [str(event) for event in EVENT_OF_END.values()]
@@ -182,7 +183,7 @@ class StoredQuestions:
         return await self._database.write(work)
 
     async def for_asker(self, question_id: str) -> Question | None:
-        """With a secret in it, as long as its end has not been collected."""
+        """With a secret in it, until that is wiped."""
 
         def work(connection: Connection) -> Question | None:
             question = steps.by_id(connection, question_id)
@@ -192,17 +193,27 @@ class StoredQuestions:
         return await self._database.read(work)
 
     async def collect(self, question_id: str, now_us: int) -> None:
-        """Notes that its end has been handed out; a secret is gone with that."""
+        """
+        Notes that its end has been handed out.
+
+        That it was written is no proof that it was read: a secret is kept a while for an asker who asks again.
+        """
         table = questions.c
         first = update(questions).where(
             table.id == question_id, table.status != str(QuestionStatus.OPEN), table.collected_at.is_(None)
         )
-        kept = case((table.secret, None), else_=table.answer)
-        noted = first.values(collected_at=now_us, answer=kept)
+        wiped_at = case((table.secret, now_us + seconds(SECRET_GRACE_SECONDS)), else_=table.next_at)
+        noted = first.values(collected_at=now_us, next_at=wiped_at)
         await self._database.write(lambda connection: connection.execute(noted))
 
+    async def wipe(self, question_id: str) -> None:
+        """The secret that its asker has had; nothing is due of it any more."""
+        table = questions.c
+        over = update(questions).where(table.id == question_id, table.secret, table.status != str(QuestionStatus.OPEN))
+        await self._database.write(lambda connection: connection.execute(over.values(answer=None, next_at=None)))
+
     async def due(self, now_us: int, limit: int) -> Sequence[Question]:
-        """Those that are to be reminded of, escalated or ended."""
+        """Those that are to be reminded of, escalated or ended, and those whose secret is to be wiped."""
         table = questions.c
         return await self._found(select(questions).where(table.next_at <= now_us).order_by(table.next_at).limit(limit))
 

@@ -73,7 +73,7 @@ def _question_row(question: Question) -> dict[str, Any]:
 
 
 def _read_question(row: Row[Any], people: Sequence[AskedPerson]) -> Question:
-    """The answer of a secret stays where it is; `collect` alone takes it out. Erased words leave what kind it was."""
+    """The answer of a secret stays where it is; `wipe` alone takes it out. Erased words leave what kind it was."""
     erased = Wording(kind=QuestionKind(row.kind), question="", secret=bool(row.secret))
     return read(
         Question,
