@@ -113,6 +113,15 @@ async def test_a_question_is_found_by_the_key_of_its_asker_and_no_other(house: A
     assert other.body["asks"] == owner.body["asks"] == []
 
 
+async def test_a_former_name_is_taken_and_the_answer_says_what_it_is_called_now(house: Askers) -> None:
+    asked = await house.ask(question="Formerly?", to="anna")
+    over_http = await house.post("/v1/asks", {"question": "Formerly over HTTP?", "to": "anna"})
+    looked = await house.get(f"/v1/asks/{over_http.body['ask_id']}?wait=0")
+
+    assert asked["renamed"] == {"to": "recipient"}
+    assert (over_http.status, over_http.body["asked"]["to"][0]["name"], looked.status) == (201, "anna", 200)
+
+
 async def test_what_is_wrong_is_said_by_field(house: Askers) -> None:
     wrong = await house.post("/v1/asks", {"question": "Q?", "optoins": ["a"], "wait_seconds": 200, "urgency": "loud"})
     too_long = await house.post("/v1/asks", {"question": "Q?", "wait_seconds": 281})

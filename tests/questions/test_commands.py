@@ -225,6 +225,19 @@ async def test_what_is_wrong_is_said_in_one_sentence(there: Living, tmp_path: Pa
     assert await asking(there).listing(OPERATOR) == []
 
 
+async def test_former_flags_are_taken_and_what_they_are_called_now_is_said(there: Living) -> None:
+    former = ("--to", "anna", "--key", "k9", "--remind", "30m", "--only-options", "--options", "yes,no")
+
+    done = await postroom_beside("ask", "As ever?", *former, "--wait", "0", "--json")
+
+    asked = json.loads(done.out)
+    assert (asked["asked"]["to"][0]["name"], asked["asked"]["allow_text"]) == ("anna", False)
+    assert asked["idempotency_key"] == "k9"
+    for flag, now in {"--to": "--recipient", "--key": "--idempotency-key", "--remind": "--remind-after"}.items():
+        assert f"{flag} is called {now} now." in done.error
+    assert "--only-options is called --no-allow-text now." in done.error
+
+
 async def test_a_form_may_lie_in_a_file(there: Living, tmp_path: Path) -> None:
     (tmp_path / "form.json").write_text(json.dumps(FORM), encoding="utf-8")
 
