@@ -39,14 +39,14 @@ from postroom.message.inbound import InboundEvent, InboundMessage, Press
 from postroom.people.people import HouseholdPeople, HouseholdTrust
 from postroom.questions.acts import ACTS
 from postroom.questions.asked_people import AskedPeople, Strangers
-from postroom.questions.doors.stream import stream_router
+from postroom.questions.doors.stream import QuestionFeed, stream_router
 from postroom.questions.doors.tasks import ClientForms
 from postroom.questions.doors.tools import ASK_TOOLS, QuestionDesk, add_ask_tools, add_ready_prompts
 from postroom.questions.hearing import Hearing
 from postroom.questions.links.links import LinkPages, Links, link_router
 from postroom.questions.model import Question, QuestionEvent, SubjectKind, is_approval
 from postroom.questions.presenter import CardPost, Planning, Presenter
-from postroom.questions.questions import Asking, QuestionFeed, Questions
+from postroom.questions.questions import Asking, Questions
 from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.judge import AnswerPolicy
 from postroom.questions.rules.plan import ChannelAbility, Channels

@@ -25,8 +25,6 @@ from postroom.questions.model import (
     PresentationStatus,
     Question,
     QuestionChange,
-    QuestionEvent,
-    QuestionEventType,
     QuestionStatus,
     Resume,
     Said,
@@ -61,7 +59,6 @@ from postroom.questions.telling import Bells, Progress, WaitForEnd
 _MAX_PAGE: Final = 200
 _HIDDEN: Final = frozenset({"not_asked", "unknown_person"})  # to these the question does not exist
 _QUESTIONS_AT_A_TIME: Final = 100
-_LINES_AT_A_TIME: Final = 100
 _EVER: Final = -1  # before all that can be due
 _FOR_EVER: Final = 2**62
 _AT_ONCE: Final = 10_000
@@ -578,43 +575,3 @@ def _position(since: str | None) -> int:
 
 def _not_found() -> Refused:
     return Refused(Code.NOT_FOUND, "there is no such question")
-
-
-# ---- what happens to questions, line by line, for those who may see them ----
-
-
-_SHOWN: Final = frozenset(QuestionEventType) - {QuestionEventType.REMINDED, QuestionEventType.ESCALATED}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedLine:
-    """One event, and the question as it is when it is read; without a view it is none of the reader's."""
-
-    position: int
-    type: QuestionEventType
-    view: QuestionView | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionFeed:
-    asking: Asking
-    lines: StoredQuestions
-
-    async def newest(self) -> int:
-        return await self.lines.last_position()
-
-    async def since(self, reader: Principal, position: int) -> Sequence[FeedLine]:
-        """In the order of commits; an agent reads of its own questions, a person of theirs, the owner of all."""
-        only = str(reader) if person_id_of(reader) is None else None
-        found = await self.lines.events(since=position, limit=_LINES_AT_A_TIME, asker=only)
-        return [FeedLine(position=one.position, type=one.type, view=await self._view(reader, one)) for one in found]
-
-    async def _view(self, reader: Principal, event: QuestionEvent) -> QuestionView | None:
-        if event.type not in _SHOWN:
-            return None
-        try:
-            return await self.asking.read(reader, event.question_id)
-        except Refused as error:
-            if error.code is not Code.NOT_FOUND:
-                raise
-            return None
