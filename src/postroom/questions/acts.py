@@ -69,7 +69,6 @@ _LONGEST_WAIT_SECONDS: Final = 280
 _TOOL_WAIT_SECONDS: Final = 25.0
 _ANSWERS: Final = ("value", "text", "selected", "fields", "declined")
 _REFUSALS: Final = (400, 401, 403, 404, 413, 422, 503)
-_CHANGING: Final = (400, 401, 403, 404, 409, 413, 422, 503)
 _ASKS: Final = Hints(repeats=True, open_world=True)
 _WAITS: Final = Hints(reads=True, repeats=True, open_world=True)
 _CHANGES: Final = Hints(destroys=True, repeats=True, open_world=True)
@@ -159,10 +158,8 @@ class _AboutQuestions(Act[Answer]):
 
     @classmethod
     def refused(cls, error: PostroomError) -> Mapping[str, Any]:
-        if isinstance(error, KeyReused):
-            return argument_error(error) | _existing(error)
         if error.fields or isinstance(error, ValidationError):
-            return argument_error(error)
+            return argument_error(error) | (_existing(error) if isinstance(error, KeyReused) else {})
         code = {"code": str(error.code)} if isinstance(error, Refused | TooManyOpen) else {}
         return error_answer(error) | {"error_message": error.message} | code
 
@@ -248,7 +245,6 @@ class _Worded(_AboutQuestions[Answer]):
         operation="ask",
         summary="Ask people, once",
         status=201,
-        refusals=_CHANGING,
         is_private=True,
     ),
     command=Command(
@@ -510,9 +506,7 @@ class CancelAsk(_AboutQuestions[AskBody]):
 @act(
     by=EVERYONE,
     tool=Tool("revise_ask", _CHANGES),
-    route=HttpRoute(
-        "POST /v1/asks/{ask_id}/revise", _TAG, summary="Change a question that is open", refusals=_CHANGING
-    ),
+    route=HttpRoute("POST /v1/asks/{ask_id}/revise", _TAG, summary="Change a question that is open"),
 )
 class ReviseAsk(_Worded[AskBody]):
     """
@@ -541,7 +535,6 @@ class ReviseAsk(_Worded[AskBody]):
         "POST /v1/asks/{ask_id}/answer",
         _TAG,
         summary="Answer, or rather not, as the person who was asked",
-        refusals=_CHANGING,
         in_query=("channel", "revision"),
     ),
     command=Command(
