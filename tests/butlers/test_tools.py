@@ -7,16 +7,19 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
 from tests.butlers.test_model import session
 from tests.clock import FakeClock
 from tests.opened_database import KINDS, opened_database
 
+from postroom.butlers.acts import CORE_ACTS, accepted, details, summary
 from postroom.butlers.daemon import Butler
 from postroom.butlers.model import SessionStatus
 from postroom.butlers.store import StoredState
-from postroom.butlers.tools import accepted, add_state_tools, details, route_accepted, summary
+from postroom.butlers.tools import route_accepted
+from postroom.kernel.acts.tools import add_tools
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
+from postroom.kernel.values.principal import OPERATOR
 
 
 def test_a_request_that_is_stored_is_accepted_under_its_id() -> None:
@@ -48,19 +51,21 @@ def test_a_list_does_not_tell_what_was_said_and_details_do() -> None:
 
 
 @pytest.fixture(params=KINDS)
-async def server(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[MCPServer[Any]]:
+async def server(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[GuardedServer]:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    tokens.ensure([OPERATOR])
     async with opened_database(request.param, tmp_path, request) as database:
-        server: MCPServer[Any] = MCPServer("health")
+        server = GuardedServer("health", ToolPolicy({}, tokens))
         kept = SimpleNamespace(state=StoredState(database, "health"), clock=clock)
-        add_state_tools(server, cast(Butler, kept))
+        add_tools(server, CORE_ACTS, cast(Butler, kept), butler="health")
         yield server
 
 
-async def call(server: MCPServer[Any], tool: str, **arguments: Any) -> Any:
-    return cast(Any, await server.call_tool(tool, arguments)).structured_content
+async def call(server: GuardedServer, tool: str, **arguments: Any) -> Any:
+    return await server.from_caller(OPERATOR, tool, arguments)
 
 
-async def test_what_is_kept_is_found_until_it_is_forgotten(server: MCPServer[Any]) -> None:
+async def test_what_is_kept_is_found_until_it_is_forgotten(server: GuardedServer) -> None:
     assert await call(server, "state_set", key="mood", value=["ü", None]) == {
         "status": "ok",
         "key": "mood",
@@ -83,16 +88,15 @@ async def test_what_is_kept_is_found_until_it_is_forgotten(server: MCPServer[Any
     ids=lambda one: one if isinstance(one, str) else "",
 )
 async def test_a_key_no_database_can_keep_is_refused_in_words(
-    server: MCPServer[Any], tool: str, arguments: dict[str, Any]
+    server: GuardedServer, tool: str, arguments: dict[str, Any]
 ) -> None:
-    with pytest.raises(ToolError) as refused:
-        await server.call_tool(tool, arguments)
+    refused = await call(server, tool, **arguments)
 
-    assert "must not contain NUL" in str(refused.value)
+    assert refused["status"] == "error" and "must not contain NUL" in refused["error"]["message"]
 
 
 @pytest.mark.parametrize("odd", ["a\x00", "a\ud800"], ids=["NUL", "half a character"])
-async def test_a_value_that_could_not_be_given_back_is_refused_with_its_place(server: MCPServer[Any], odd: str) -> None:
+async def test_a_value_that_could_not_be_given_back_is_refused_with_its_place(server: GuardedServer, odd: str) -> None:
     answer = await call(server, "state_set", key="mood", value={"notes": ["fine", odd]})
 
     assert answer["status"] == "error"

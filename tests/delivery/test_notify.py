@@ -13,7 +13,6 @@ from tests.support.envelopes import CONTEXT, notify_route
 
 from postroom.butlers.tools import CORE_TOOL_NAMES
 from postroom.channels.capabilities import KINDS
-from postroom.delivery.acts import Notify
 from postroom.delivery.notify import Notifier, read_arguments, wait_seconds
 from postroom.household.peers import SwitchboardOverWire
 from postroom.kernel.values.errors import (
@@ -25,6 +24,7 @@ from postroom.kernel.values.errors import (
     ValidationError,
 )
 from postroom.kernel.values.fields import text_problem
+from postroom.message.acts import Notify
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 CHANNELS = KINDS

@@ -18,12 +18,12 @@ from postroom.butlers.loading import check_modules
 from postroom.channels.webhook.channel import build
 from postroom.cli.helping import USER_HINTS
 from postroom.connectors.profile import FACES
-from postroom.delivery.acts import Send
 from postroom.delivery.afterwards.rules import CorrectionStatus, How
 from postroom.intents.envelope import complaints_of, validator
 from postroom.kernel.acts.reading import read
 from postroom.kernel.running.terminal import failure_document
 from postroom.kernel.values.ids import DeliveryId
+from postroom.message.acts import NotifyPerson
 from postroom.message.delivery import Intent, Message, Status
 from postroom.settings import Settings
 from postroom.settings.roster import parse_butler
@@ -71,7 +71,7 @@ def _correction_answer(document: Mapping[str, Any]) -> None:
 
 
 def _notify_request(document: Mapping[str, Any]) -> None:
-    read(Send, document, Send.declared.route)
+    read(NotifyPerson, document, NotifyPerson.declared.route)
 
 
 def _rule(document: Mapping[str, Any]) -> None:

@@ -17,7 +17,6 @@ from postroom.butlers.model import Appointment, AppointmentKind
 from postroom.butlers.scheduler import Scheduler
 from postroom.butlers.sessions import Sessions
 from postroom.butlers.store import StoredState
-from postroom.delivery.acts import Notify
 from postroom.delivery.notify import Notifier, read_arguments, wait_seconds
 from postroom.kernel.acts.declaration import Call
 from postroom.kernel.guard.http import Verifier
@@ -26,6 +25,7 @@ from postroom.kernel.running.loop import Loops
 from postroom.kernel.values.errors import DeliveryTimeout, FieldError, PostroomError, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import SECOND_US, parse_text, seconds, to_text
 from postroom.kernel.values.principal import Principal, SessionPrincipal
+from postroom.message.acts import Notify
 from postroom.message.channel import KnownChannels
 from postroom.message.delivery import Format, Intent
 from postroom.message.wire import MAX_MARKDOWN_CHARACTERS, argument_error, notify_document, notify_error

@@ -13,12 +13,12 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from postroom.delivery.acts import COMMAND, Send
 from postroom.kernel.acts.commands import flags_of, read_typed, with_options_of
 from postroom.kernel.acts.reading import arguments_schema
 from postroom.kernel.running.terminal import Home, Json, Roster, complain, say, say_json
 from postroom.kernel.values.errors import SettingsError, UserError
 from postroom.kernel.values.fields import did_you_mean
+from postroom.message.acts import COMMAND, NotifyPerson
 from postroom.message.wishes import AUTO
 from postroom.settings.glance import SettingsGlance, glance_from_process
 from postroom.settings.reach import Elsewhere, elsewhere
@@ -37,7 +37,7 @@ _FORMER: Final = {"to": "recipient", "key": "idempotency_key", "expires": "expir
 _Former = Annotated[str | None, typer.Option(hidden=True)]
 
 
-@with_options_of(Send, COMMAND)
+@with_options_of(NotifyPerson, COMMAND)
 def notify(
     butler: _As = None,
     attach: Annotated[
@@ -53,7 +53,7 @@ def notify(
 ) -> None:
     """Send a message; exits with 0 delivered, stored or held, 3 muted, 1 refused or failed; POSTROOM_URL: elsewhere."""
     settings = glance_from_process(overrides := {"home": home, "roster": roster})
-    one = read_typed(Send, _current(typed, {"to": to, "key": key, "expires": expires}), COMMAND)
+    one = read_typed(NotifyPerson, _current(typed, {"to": to, "key": key, "expires": expires}), COMMAND)
     if one.message is None:
         raise SettingsError("MESSAGE: is required.")
     _check_words(one)
@@ -76,7 +76,7 @@ def _current(typed: dict[str, Any], former: Mapping[str, str | None]) -> dict[st
     """What was typed under a former name is still taken, and told what it is called now."""
     for name, value in former.items():
         if value is not None:
-            now, flag = _FORMER[name], flags_of(Send, _FORMER[name], COMMAND)[0]
+            now, flag = _FORMER[name], flags_of(NotifyPerson, _FORMER[name], COMMAND)[0]
             if typed.get(now) is not None:
                 raise SettingsError(f"--{name}: is called {flag} now; give one of them.")
             complain(f"--{name} is called {flag} now.")
@@ -174,10 +174,10 @@ def _here(
     return call(whole, butler, "notify", asked, timeout_seconds=patience)
 
 
-def _check_words(one: Send) -> None:
-    for name, about in arguments_schema(Send, COMMAND)["properties"].items():
+def _check_words(one: NotifyPerson) -> None:
+    for name, about in arguments_schema(NotifyPerson, COMMAND)["properties"].items():
         if "enum" in about and (word := getattr(one, name)) is not None:
-            _check(flags_of(Send, name, COMMAND)[0], word, about["enum"])
+            _check(flags_of(NotifyPerson, name, COMMAND)[0], word, about["enum"])
 
 
 def _check(option: str, word: str, known: Iterable[str]) -> None:

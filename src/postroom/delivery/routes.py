@@ -15,7 +15,6 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 
-from postroom.delivery.acts import Notify
 from postroom.delivery.files.kinds import BINARY
 from postroom.delivery.files.taking import MOST_FILE_BYTES, FileTaking
 from postroom.delivery.notify import Notifier, wait_seconds
@@ -37,6 +36,7 @@ from postroom.kernel.values.errors import (
 from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import IdMint, to_text
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, sender_of
+from postroom.message.acts import Notify
 from postroom.message.attachment import Upload
 from postroom.message.channel import KnownChannels
 from postroom.message.delivery import folded

@@ -19,7 +19,6 @@ from postroom.butlers.scheduler import Scheduler
 from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.butlers.store import StoredAppointments, StoredState
 from postroom.butlers.switchboard import Registry, Switchboard
-from postroom.delivery.acts import Notify
 from postroom.delivery.notify import Notifier
 from postroom.delivery.store.rows import StoredRefusedCalls
 from postroom.household.channels import known_channels
@@ -28,6 +27,7 @@ from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import SessionTokens
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.values.principal import Principal, Role
+from postroom.message.acts import Notify
 from postroom.message.channel import Outbound
 from postroom.message.outgoing import Outcome
 from postroom.settings import Secret

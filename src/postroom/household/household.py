@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from postroom.approvals.approvals import Approvals
 from postroom.attention.attention import Attention
+from postroom.butlers.acts import ShowButler
 from postroom.butlers.daemon import Butler
 from postroom.butlers.loading import check_modules, loaded_modules
 from postroom.butlers.messenger.server import StraightToDelivery
@@ -25,13 +26,11 @@ from postroom.butlers.tools import (
     ELSEWHERE_THAN_MESSENGER,
     ELSEWHERE_THAN_SWITCHBOARD,
     add_message_tools,
-    add_status_tool,
     build_server,
     core_rules,
 )
 from postroom.connectors.tools import ACTS as ASSISTANT_ACTS
 from postroom.console.live import Bulk, Changes
-from postroom.delivery.acts import Notify
 from postroom.delivery.plane import Plane
 from postroom.household.attention import (
     AttentionDoors,
@@ -109,6 +108,7 @@ from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter
 from postroom.kernel.serving.servers import HttpServer, serving
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.message.acts import Notify
 from postroom.message.channel import Channel, Outbound
 from postroom.sandbox.server import Sandbox, SandboxOptions
 from postroom.settings import Settings
@@ -377,7 +377,7 @@ class _Builder:
         policy = ToolPolicy({**core_rules(SWITCHBOARD), **RULES}, butler.verifier)
         server = GuardedServer(SWITCHBOARD, policy, description=config.butler.description)
         add_switchboard_tools(server, board, butler.verifier)
-        add_status_tool(server, butler)
+        add_tools(server, (ShowButler,), butler, butler=SWITCHBOARD)
         add_message_tools(server, butler, (Notify,))
         policy.unlisted |= UNLISTED
         server.point_elsewhere(ELSEWHERE_THAN_SWITCHBOARD)

@@ -28,7 +28,6 @@ from postroom.channels.acts import ListChannels
 from postroom.connectors.profile import PATH as LLMS
 from postroom.connectors.profile import llms_text
 from postroom.conversations.acts import PATH as CHANNELS
-from postroom.delivery.acts import NotifyStatus, Recall, Revise, Send, channel_words
 from postroom.delivery.notify import Notifier
 from postroom.delivery.routes import (
     MOST_UPLOAD_BYTES,
@@ -61,6 +60,7 @@ from postroom.kernel.serving.mcp import (
     streaming,
 )
 from postroom.kernel.values.principal import Principal
+from postroom.message.acts import NotifyPerson, NotifyStatus, Recall, Revise, channel_words
 from postroom.message.channel import Outbound
 from postroom.overview.acts import ListAudit, Lookups, ShowHousehold, TraceDelivery, WhyDelivery
 from postroom.overview.audit import AuditedCalls
@@ -327,7 +327,7 @@ class ScriptDoor:
             started_at_us=clock.now_us(),
         )
         return [
-            act_router([Send, Revise, Recall], self.sending()),
+            act_router([NotifyPerson, Revise, Recall], self.sending()),
             upload_router(self.world.files),
             act_router([WhyDelivery, TraceDelivery], Lookups(view.why, view.trace)),
             act_router(APPROVAL_ACTS, decisions(settings, store, clock, self.approvals)),
@@ -338,7 +338,7 @@ class ScriptDoor:
 
     def tools(self, server: GuardedServer) -> dict[str, Rule]:
         """Of those who send: programs and butlers."""
-        acts = (Send, NotifyStatus, Revise, Recall)
+        acts = (NotifyPerson, NotifyStatus, Revise, Recall)
         add_tools(server, acts, self.sending(), {"channels": channel_words(known_channels(self.world.settings))})
         return dict.fromkeys((tool.name for one in acts if (tool := one.declared.tool)), sends)
 

@@ -8,7 +8,6 @@ import jsonschema
 import pytest
 from tests.kernel.acts.declared import Door, doors_of, every_act, every_door, named
 
-from postroom.delivery.acts import Send
 from postroom.kernel.acts.declaration import Act, Command, HttpRoute, Tool, words_of
 from postroom.kernel.acts.reading import answer_schema, arguments_schema, read, tool_answer_schema
 from postroom.kernel.values.errors import (
@@ -22,6 +21,7 @@ from postroom.kernel.values.errors import (
     StoreUnavailable,
     ValidationError,
 )
+from postroom.message.acts import NotifyPerson
 
 DOORS = every_door()
 IDS = [named(*one) for one in DOORS]
@@ -149,7 +149,7 @@ def test_no_two_acts_share_a_door_but_those_that_are_one_act_at_two_servers() ->
         names = [
             one.name if isinstance(one, Tool) else one.line if isinstance(one, HttpRoute) else one.path
             for kind, one in every_door()
-            if isinstance(one, door) and not (isinstance(one, Tool) and issubclass(kind, Send))
+            if isinstance(one, door) and not (isinstance(one, Tool) and issubclass(kind, NotifyPerson))
         ]
         assert len(names) == len(set(names)), sorted(one for one in names if names.count(one) > 1)
 

@@ -64,13 +64,13 @@ _CONTEXT: Final = {
 _SENDERS: Final = frozenset({Kind.OPERATOR, Kind.ITSELF, Kind.BUTLER, Kind.SWITCHBOARD, Kind.PROGRAM})
 
 
-class _Open(TypedDict, total=False):
+class OpenAnswer(TypedDict, total=False):
     """What stands here is what a caller goes by; a refusal's keys, and whatever else an answer holds, go along."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
 
-class MessageAnswer(_Open, total=False):
+class MessageAnswer(OpenAnswer, total=False):
     """notify_response.v1, or the contract's own shape for a wrong argument, whose `error` is one sentence."""
 
     status: str
@@ -80,7 +80,7 @@ class MessageAnswer(_Open, total=False):
     reasons: list[str]
 
 
-class CorrectedAnswer(_Open, total=False):
+class CorrectedAnswer(OpenAnswer, total=False):
     status: str
     revises: str | None
     delivery_id: str | None
@@ -88,7 +88,7 @@ class CorrectedAnswer(_Open, total=False):
     message: str
 
 
-class ReminderAnswer(_Open, total=False):
+class ReminderAnswer(OpenAnswer, total=False):
     id: str
     status: str
     remind_at: str
@@ -253,7 +253,7 @@ COMMAND: Final = Command(
 
 
 @act(by=EVERYONE, tool=Tool("notify", _SENDS, without=_IN_A_CONVERSATION), route=_NOTIFY, command=COMMAND)
-class Send(Notify):
+class NotifyPerson(Notify):
     """
     Deliver a message to a person over {channels}: by default to your own person, on the first channel that reaches
     them.
