@@ -348,6 +348,17 @@ async def test_a_card_its_closing_line_and_the_bot_say_the_hour_where_the_person
 
 
 @pytest.mark.requirement("attention:every-moment-in-the-persons-zone")
+async def test_the_phone_and_the_mailbox_of_the_sandbox_show_the_hour_of_the_household(tmp_path: Path) -> None:
+    async with living(tmp_path / "home", QUICK, LIFTED, {"household": {"zone": "Asia/Tokyo"}}) as house:
+        sent = [await house.notify(channel=name, message="now") for name in ("telegram", "email")]
+        async with house.http.get(house.played_at) as response:
+            page = await response.text()
+
+    assert [one["status"] for one in sent] == ["ok", "ok"]
+    assert len(re.findall(r"\d\d:\d\d JST", page)) == 2 and not re.search(r"\d\d:\d\d UTC", page)
+
+
+@pytest.mark.requirement("attention:every-moment-in-the-persons-zone")
 async def test_quiet_hours_without_a_zone_are_those_of_the_person_and_are_said_so(tmp_path: Path) -> None:
     async with living(tmp_path, LIFTED, QUICK, KOLKATA) as house:
         before = await tell(house, "PUT", "/v1/people/owner/attention", {"preset": "calm"})

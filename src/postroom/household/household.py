@@ -446,6 +446,7 @@ async def start_sandbox(settings: Settings, listeners: Listeners, stack: AsyncEx
         imap_socket=listeners[SANDBOX_IMAP],
         ledger_path=settings.home / "sandbox.db",
         household=settings.household_id,
+        zone=settings.household.local_zone,
     )
     sandbox = await stack.enter_async_context(Sandbox(options))
     return SandboxAddress(_host(settings), sandbox.bot_api_port, sandbox.smtp_port, sandbox.imap_port)

@@ -12,7 +12,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlencode
@@ -25,6 +25,7 @@ from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import ValidationError, error_object
 from postroom.kernel.values.fields import web_address
 from postroom.kernel.values.ids import to_datetime
+from postroom.kernel.values.zones import known_zone, zone_word
 from postroom.sandbox.control import Control
 from postroom.sandbox.faults import ArmedFaults
 from postroom.sandbox.imap import ImapServer
@@ -74,6 +75,7 @@ class SandboxPage:
     faults: ArmedFaults
     person: SandboxPerson
     stopping: asyncio.Event
+    zone: str | None = None
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -186,7 +188,7 @@ class SandboxPage:
             "labels": _labels,
             "linked": linked,
             "looks": looks,
-            "moment": _moment,
+            "moment": partial(_moment, zone=self.zone),
             "force_reply": _force_reply,
         }
         return environment.get_template("page.html")
@@ -211,8 +213,10 @@ def _newest_first(mail: tuple[StoredMail, bool]) -> int:
     return -mail[0].email_id
 
 
-def _moment(us: int) -> str:
-    return f"{to_datetime(us):%d %b, %H:%M} UTC"
+def _moment(us: int, zone: str | None) -> str:
+    """By the household's clock, or the machine's where there is none."""
+    at = to_datetime(us).astimezone(known_zone(zone) if zone else None)
+    return f"{at:%d %b, %H:%M} {zone_word(at)}"
 
 
 def _markup(message: TelegramMessage) -> dict[str, Any]:
@@ -372,6 +376,7 @@ class SandboxOptions:
     smtp_starttls: ssl.SSLContext | None = None
     smtp_implicit_tls: ssl.SSLContext | None = None
     household: str | None = None  # whose sandbox this is, for those who ask /health
+    zone: str | None = None  # in which its page tells the hours
 
 
 class Sandbox:
@@ -448,7 +453,9 @@ class Sandbox:
         return build_application(
             bot_api=self._made_bot_api(),
             control=Control(ledger=self.ledger, faults=self.faults, person=person, household=options.household),
-            page=SandboxPage(ledger=self.ledger, faults=self.faults, person=person, stopping=self.stopping),
+            page=SandboxPage(
+                ledger=self.ledger, faults=self.faults, person=person, stopping=self.stopping, zone=options.zone
+            ),
             hosts={*options.allowed_hosts, options.host} - _ANY_ADDRESS,
         )
 
