@@ -158,6 +158,7 @@ async def test_a_question_is_changed_and_taken_back_by_its_id(home: Path) -> Non
 
         revised = await postroom_beside("revise", asked["ask_id"], "Coffee?")
         wrong = await postroom_beside("revise", asked["ask_id"], "Coffee?", "--subject", "Drinks")
+        keyed = await postroom_beside("recall", asked["ask_id"], "--key", "k")
         recalled = await postroom_beside("recall", asked["ask_id"], "--reason", "all gone")
         late = await postroom_beside("revise", asked["ask_id"], "Milk?")
         unknown = await postroom_beside("recall", "01a1e54c-0000-7000-8000-000000000000")
@@ -165,6 +166,7 @@ async def test_a_question_is_changed_and_taken_back_by_its_id(home: Path) -> Non
 
     assert revised.code == 0 and "The question was changed" in revised.out, revised
     assert wrong.code == 1 and "--subject: a question has none." in wrong.error
+    assert keyed.code == 1 and "--key: a question takes none" in keyed.error
     assert recalled.code == 0 and "The question was taken back" in recalled.out
     assert late.code == 1 and "cancelled" in late.error
     assert unknown.code == 1 and "Not corrected" in unknown.error

@@ -144,7 +144,7 @@ def _correct(
 ) -> None:
     given = {name: value for name, value in {**asked, "wait_seconds": wait_seconds}.items() if value is not None}
     answer = _answer(act, identifier, given, key, home)
-    if _is_unknown(answer) and (question := _asked(act, identifier, asked, home)) is not None:
+    if _is_unknown(answer) and (question := _asked(act, identifier, asked, key, home)) is not None:
         say_json(question.model_dump(mode="json")) if json else say(_done(act, question))
         raise typer.Exit(0 if act == "revise" or question.status == "cancelled" else 1)
     failed = answer["status"] in ("error", "too_late")
@@ -190,7 +190,7 @@ def _fields(answer: dict[str, Any]) -> list[dict[str, Any]]:
     return (error.get("fields") if isinstance(error, dict) else answer.get("fields")) or []
 
 
-def _asked(act: str, identifier: str, asked: dict[str, Any], home: str | None) -> AskBody | None:
+def _asked(act: str, identifier: str, asked: dict[str, Any], key: str | None, home: str | None) -> AskBody | None:
     """The question of that id afterwards; None when there is none."""
     there = question_household(home)
     try:
@@ -201,6 +201,8 @@ def _asked(act: str, identifier: str, asked: dict[str, Any], home: str | None) -
         if error.code == Code.NOT_FOUND:
             return None
         raise
+    if key is not None:
+        raise SettingsError("--key: a question takes none; the same change of it twice is one change.")
     if act == "recall":
         return there.ask(made(CancelAsk, ask_id=identifier, reason=asked["reason"]))
     if asked["subject"] is not None:
