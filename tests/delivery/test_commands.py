@@ -80,6 +80,7 @@ async def test_what_a_limit_refuses_says_when_to_try_again(home: Path, monkeypat
         refused = await postroom_beside("notify", "Two", "--channel", "telegram")
 
     assert refused.code == 1 and "Try again in " in refused.error, refused
+    assert "_" not in refused.error and "(" not in refused.error
 
 
 @pytest.mark.requirement("attention:said")

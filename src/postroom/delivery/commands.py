@@ -191,7 +191,7 @@ def _failure(answer: dict[str, Any]) -> str:
     told = error.get("message") if isinstance(error, dict) else error
     pause = _retry_after(answer)
     again = f" Try again in {math.ceil(pause)} s, or let --wait do it." if pause is not None else ""
-    return f"Not delivered: {told} ({answer.get('error_class')}).{again}"
+    return f"Not delivered: {str(told).rstrip('.')}.{again}"
 
 
 def _sentence(answer: dict[str, Any], overrides: Mapping[str, str | None]) -> str:
