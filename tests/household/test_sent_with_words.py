@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from postroom.channels.email.incoming import listening as mail_listening
 from postroom.channels.telegram.channel import Telegram
 from tests.household.asked_household import ask, phone, write
 from tests.household.talking import PNG, Talking, answered, read, reply, script, sent, talking, told
@@ -111,6 +112,27 @@ async def test_what_is_too_large_or_no_file_is_said_and_the_words_go_on(filing_h
     assert "film.mp4: it is larger than the 20 MB that Telegram gives to a bot" in words
     await filing_house.write(2004, "", files=[sent(b"", "empty.txt", **{"as": "document"})])
     assert "empty.txt: is empty" in (await filing_house.said(2004, 3))[2]["text"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.timeout(180)
+@pytest.mark.requirement("content:files-from-people")
+async def test_of_a_mail_that_is_too_large_the_butler_has_the_files_that_fit_and_the_person_is_told_of_the_other(
+    filing_house: Talking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mail_listening, "_MOST_MAIL_BYTES", 3 * 1_048_576)
+    mail = {"from": "owner@sandbox.example", "to": "postroom@sandbox.example", "subject": "The bill"}
+    files = [sent(PNG, "bill.png"), sent(bytes(4 * 1_048_576), "film.mp4")]
+    words = "/general " + script(say="Seen.")
+    await filing_house.post("email/inbound", {**mail, "body": words, "attachments": files})
+
+    told_of = await filing_house.arrived("email", "could not take this over")
+    await filing_house.arrived("email", "Seen.")
+    [kept] = await filing_house.kept("owner@sandbox.example", "answered")
+
+    assert "film.mp4: of one mail 3 MB are taken" in told_of["body"] and "bill.png" not in told_of["body"]
+    assert told_of["subject"] == "Re: The bill"
+    assert [one["name"] for one in told(filing_house, kept)] == ["bill.png"]
 
 
 @pytest.mark.asyncio(loop_scope="module")

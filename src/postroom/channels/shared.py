@@ -202,7 +202,7 @@ def form_files(files: Sequence[Attachment], contents: Sequence[bytes], name: Cal
 
 _MOST_FILE_BYTES: Final = 50 * 1000 * 1000  # of ours, as of files that are sent
 _ENDINGS: Final = {"audio/ogg": ".ogg", "image/jpeg": ".jpg", "audio/mpeg": ".mp3", "video/webm": ".webm"}
-_TOO_LARGE: Final = f"it is larger than the {_MOST_FILE_BYTES:,} bytes that are taken"
+_TOO_LARGE: Final = f"it is larger than the {_MOST_FILE_BYTES // 1_000_000} MB that are taken"
 
 
 async def fetched(

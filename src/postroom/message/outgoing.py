@@ -145,6 +145,7 @@ def said_back(message: InboundMessage, words: str, *, key: str, request_id: str)
         intent=Intent.REPLY,
         channel=message.channel,
         message=words,
+        subject=message.subject,
         context=context,
         idempotency_key=key,
     )

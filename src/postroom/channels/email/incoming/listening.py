@@ -118,11 +118,18 @@ def _whole_text(message: Message) -> str:
 
 
 def _brought(mail: FetchedMail, most_bytes: int) -> list[InboundFile]:
-    """The files of a whole mail."""
-    if len(mail.content) >= most_bytes:
-        return [InboundFile(name="the files of this mail", problem=f"it is larger than {most_bytes:,} bytes")]
-    found = [InboundFile(name=_file_name(one), content=bytes_of(one)) for one in files_in(parsed(mail.content))]
-    return [one if one.content else replace(one, content=None, problem="it could not be read") for one in found]
+    """The files of a mail; of one that is longer than what is here those that came whole."""
+    message = parsed(mail.content)
+    parts = list(files_in(message))
+    found = [InboundFile(name=_file_name(one), content=bytes_of(one)) for one in parts]
+    found = [one if one.content else replace(one, content=None, problem="it could not be read") for one in found]
+    if len(mail.content) < most_bytes:
+        return found
+    ends_in = list(parts_of(message))[-1:]  # where it is cut
+    is_cut = bool(parts) and ends_in == parts[-1:]
+    told = f"of one mail {most_bytes // 1_048_576} MB are taken, and this one is larger"
+    name = found.pop().name if is_cut else "the other files of this mail"
+    return [*found, InboundFile(name=name, problem=told)]
 
 
 def _offers(mail: FetchedMail, message: Message) -> tuple[InboundFile, ...]:
