@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from benchmarks.plane import LIFTED, NoChannel
 from postroom.conversations.inbound import Inbound
-from postroom.delivery.plane import Plane
+from postroom.delivery.accept import Plane
 from postroom.household.delivery import running_plane
 from postroom.household.questions import AskingParts, build_asking, hearing, presenting
 from postroom.household.store import open_store

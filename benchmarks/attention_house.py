@@ -17,7 +17,7 @@ from benchmarks.ask_house import overrides
 from benchmarks.plane import NoChannel
 from postroom.attention.attention import Attention
 from postroom.attention.rules.policy import parse_policy
-from postroom.delivery.plane import Plane
+from postroom.delivery.accept import Plane
 from postroom.household.attention import attending, build_attention, button_key
 from postroom.household.delivery import running_plane
 from postroom.household.store import Store, open_store

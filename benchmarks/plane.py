@@ -13,11 +13,10 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from postroom.channels.capabilities import KINDS, TELEGRAM
-from postroom.delivery.accept import Acceptance, FirstWrite
+from postroom.delivery.accept import Acceptance, FirstWrite, Plane
 from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
 from postroom.delivery.pipeline import Pipeline
-from postroom.delivery.plane import Plane
 from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy

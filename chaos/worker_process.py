@@ -21,8 +21,8 @@ from chaos.journal import Journal, Step
 from chaos.offset_clock import OffsetClock
 from chaos.watched_channel import watched
 from chaos.watched_ledger import WatchedLedger
+from postroom.delivery.accept import Plane
 from postroom.delivery.notify import deliver_envelope
-from postroom.delivery.plane import Plane
 from postroom.delivery.store.tables import delivery_requests
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.delivery import build_plane, running_plane, shared_state

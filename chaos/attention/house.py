@@ -17,7 +17,7 @@ from chaos.tokens import tokens_in
 from chaos.watched_ledger import WatchedLedger
 from chaos.worker_process import watched_channels
 from postroom.attention.attention import Attention
-from postroom.delivery.plane import Plane
+from postroom.delivery.accept import Plane
 from postroom.household.attention import attending, build_attention, button_key
 from postroom.household.delivery import running_plane
 from postroom.household.store import Store, open_store

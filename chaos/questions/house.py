@@ -16,7 +16,7 @@ from chaos.questions.steps import after, watch
 from chaos.watched_channel import watched
 from chaos.watched_ledger import WatchedLedger
 from postroom.conversations.inbound import Inbound
-from postroom.delivery.plane import Plane
+from postroom.delivery.accept import Plane
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.delivery import running_plane
 from postroom.household.questions import AskingParts, build_asking, hearing, presenting

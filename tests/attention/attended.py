@@ -17,9 +17,9 @@ from postroom.attention.keeper import Amends, Carrier, Keeper
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.store import StoredNotices
 from postroom.attention.turn import HouseholdNames, NoticeBook
+from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
-from postroom.delivery.plane import Plane
 from postroom.household.attention import ChannelsDown
 from postroom.household.store import stored_people
 from postroom.kernel.database.engine import Database

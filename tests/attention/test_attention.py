@@ -21,8 +21,8 @@ from postroom.attention.model import NoticeState, Policy
 from postroom.attention.rules.policy import Absence, parse_policy
 from postroom.attention.rules.times import Rotation
 from postroom.attention.store import attention_log, notices
+from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.rules import Correcting, CorrectionAct
-from postroom.delivery.plane import Plane
 from postroom.inbox.copies import outgoing
 from postroom.kernel.values.errors import Refused, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import seconds

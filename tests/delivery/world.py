@@ -18,13 +18,12 @@ from tests.services.ready_file import ready_file
 from tests.support.counted import CountedLoops
 
 from postroom.channels.capabilities import KINDS
-from postroom.delivery.accept import Acceptance, FirstWrite
+from postroom.delivery.accept import Acceptance, FirstWrite, Plane
 from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
 from postroom.delivery.model import Claim, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.pipeline import Pipeline
-from postroom.delivery.plane import Plane
 from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy

@@ -17,7 +17,7 @@ from tests.inbox.sending import sent
 from tests.support.counted import CountedLoops
 
 from postroom.attention.turn import NoticeBook
-from postroom.delivery.plane import Plane
+from postroom.delivery.accept import Plane
 from postroom.delivery.store.tables import delivery_requests
 from postroom.household.attention import build_attention
 from postroom.household.channels import SandboxAddress, build_channels

@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from postroom.delivery.accept import Plane
 from postroom.delivery.files.taking import FileTaking
-from postroom.delivery.plane import Plane
 from postroom.kernel.values.errors import FieldError, PostroomError, ValidationError
 from postroom.kernel.values.fields import printable, text_problem
 from postroom.message.acts import LONGEST_WAIT_SECONDS, Notify

@@ -23,8 +23,8 @@ from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.conversations.history import StoredTalk
 from postroom.conversations.inbound import Handler
 from postroom.conversations.mute_and_snooze import NoticeEar
+from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.corrections import Corrections
-from postroom.delivery.plane import Plane
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.household.channels import known_channels
 from postroom.household.people import household_people, opened_store_of_people

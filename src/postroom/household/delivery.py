@@ -21,12 +21,11 @@ from postroom.attention.attention import Attention, NoticeOutcomes
 from postroom.butlers.messenger.desk import ChannelTools, CorrectionDesk, MessengerDesk
 from postroom.butlers.messenger.server import Execute, MessengerParts
 from postroom.conversations.model import KeptMessage
-from postroom.delivery.accept import Acceptance, FirstWrite
+from postroom.delivery.accept import Acceptance, FirstWrite, Plane, SettledElsewhere
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.dead_letters import DeadLetters
 from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
 from postroom.delivery.pipeline import Pipeline
-from postroom.delivery.plane import Plane, SettledElsewhere
 from postroom.delivery.reading.counts import DeliveryHealth
 from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.reading.search import settled_among

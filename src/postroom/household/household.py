@@ -31,7 +31,7 @@ from postroom.butlers.tools import (
 )
 from postroom.connectors.tools import ACTS as ASSISTANT_ACTS
 from postroom.console.live import Bulk, Changes
-from postroom.delivery.plane import Plane
+from postroom.delivery.accept import Plane
 from postroom.household.attention import (
     AttentionDoors,
     attending,

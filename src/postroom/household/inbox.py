@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from postroom.attention.turn import NoticeBook
-from postroom.delivery.plane import Plane
+from postroom.delivery.accept import Plane
 from postroom.household.store import World
 from postroom.inbox.copies import ConfirmationPost
 from postroom.inbox.inbox import Feed, Inbox, InboxMeter, Releaser

@@ -15,7 +15,7 @@ from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsoleSection
 from postroom.conversations.acts import press_router
 from postroom.conversations.inbound import Handler, of_messages
-from postroom.delivery.plane import Plane
+from postroom.delivery.accept import Plane
 from postroom.household.channels import (
     SandboxAddress,
     address_forms,

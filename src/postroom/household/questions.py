@@ -17,9 +17,9 @@ from postroom.butlers.daemon import Butler
 from postroom.butlers.tools import ASSISTANTS_ELSEWHERE
 from postroom.connectors.app import agency_of
 from postroom.conversations.inbound import Handler
+from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.files.taking import FileTaking
-from postroom.delivery.plane import Plane
 from postroom.household.channels import known_channels, usable_channels
 from postroom.household.store import Approvers, Store, approval_policy, approval_ride
 from postroom.intents.courier import answer_by

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from postroom.delivery.accept import Plane
 from postroom.delivery.model import PRIORITY_RANK
-from postroom.delivery.plane import Plane
 from postroom.inbox.model import (
     AskedToConfirm,
     Batch,

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Counter
 
 from postroom.attention.state import Loaded, NoticeChanges, PolicyChanged
 from postroom.attention.turn import NoticeBook, Turn
-from postroom.delivery.plane import Plane
+from postroom.delivery.accept import Plane
 from postroom.inbox.copies import ConfirmationPost, ending_of, outgoing
 from postroom.inbox.model import (
     Batch,

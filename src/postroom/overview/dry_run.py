@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from postroom.attention.attention import Attention
-from postroom.delivery.accept import Acceptance, Forecast
-from postroom.delivery.plane import may_be_held
+from postroom.delivery.accept import Acceptance, Forecast, may_be_held
 from postroom.delivery.rules import limits
 from postroom.delivery.rules.limits import AdmissionDecision
 from postroom.kernel.running.clock import Clock

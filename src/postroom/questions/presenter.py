@@ -13,9 +13,9 @@ import structlog
 
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.rules.policy import PolicyBook
+from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.model import outcome_of
-from postroom.delivery.plane import Plane
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.delivery.rules.policy import caller_key
 from postroom.kernel.running.clock import Clock

@@ -100,7 +100,7 @@ class Elsewhere:
 
     def ask(self, one: Act[Answer], timeout_seconds: float = _SECONDS, key: str | None = None) -> Answer:
         """Does an act there."""
-        from postroom.kernel.acts.calling import answer_from, request_of
+        from postroom.kernel.acts.reading import answer_from, request_of
 
         method, target, body = request_of(one)
         more = {"Idempotency-Key": key} if key else {}
@@ -218,7 +218,7 @@ class HouseholdClient:
 
     async def ask(self, one: Act[Answer], token: str, key: str | None = None) -> Answer:
         """Raises Refused with the household's own words and code, and NoAnswer."""
-        from postroom.kernel.acts.calling import answer_from, request_of
+        from postroom.kernel.acts.reading import answer_from, request_of
 
         method, target, body = request_of(one)
         status, answer = await self._told(method, target, body, token, {"Idempotency-Key": key} if key else {})

@@ -17,9 +17,9 @@ from tests.services.ready_file import ready_file
 from tests.support.counted import CountedLoops
 
 from postroom.butlers.messenger.server import build_server
+from postroom.delivery.accept import Plane
 from postroom.delivery.model import Snapshot
 from postroom.delivery.notify import deliver_envelope
-from postroom.delivery.plane import Plane
 from postroom.household.attention import build_attention
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.delivery import correction_desk, messenger_parts, running_plane

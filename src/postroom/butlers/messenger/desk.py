@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from postroom.attention.attention import Attention
 from postroom.attention.model import NoticeState, is_notice_id
+from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.dead_letters import DeadLetters
 from postroom.delivery.afterwards.rules import (
@@ -19,7 +20,6 @@ from postroom.delivery.afterwards.rules import (
     unknown_notice,
 )
 from postroom.delivery.notify import deliver_envelope
-from postroom.delivery.plane import Plane
 from postroom.delivery.reading.counts import DeliveryHealth
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import FieldError, ValidationError

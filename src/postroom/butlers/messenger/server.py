@@ -15,8 +15,8 @@ from postroom.approvals.approvals import Approvals
 from postroom.butlers.messenger import acts
 from postroom.butlers.messenger.desk import ORIGIN, CorrectionDesk, MessengerDesk
 from postroom.butlers.wire import Route, parse_route, parse_within, route_response
+from postroom.delivery.accept import Plane
 from postroom.delivery.notify import deliver_envelope
-from postroom.delivery.plane import Plane
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, approver, butler, caller

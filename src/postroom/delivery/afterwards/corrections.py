@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from weakref import WeakValueDictionary
 
-from postroom.delivery.accept import Accepted
+from postroom.delivery.accept import Accepted, Plane
 from postroom.delivery.afterwards import rules as ways
 from postroom.delivery.afterwards.rules import (
     BY_SENDER,
@@ -24,7 +24,6 @@ from postroom.delivery.afterwards.rules import (
 )
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.model import NewDelivery, Snapshot
-from postroom.delivery.plane import Plane
 from postroom.delivery.rules.policy import caller_key
 from postroom.delivery.rules.target import signed
 from postroom.delivery.seams import ParkingTerms

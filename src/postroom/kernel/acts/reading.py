@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, Final, TypeVar, cast
+from typing import Annotated, Any, Final, NamedTuple, TypeVar, cast
+from urllib.parse import quote, urlencode
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
 from pydantic import ValidationError as Invalid
@@ -347,3 +348,36 @@ def _short(schema: JsonSchemaValue, named: Mapping[str, JsonSchemaValue]) -> Jso
         schema = {**schema, "properties": {name: _short(one, named) for name, one in schema["properties"].items()}}
     left_out = {"title"} | ({"default"} if schema.get("default", "") in (None, "") else set())
     return {key: one for key, one in schema.items() if key not in left_out}
+
+
+# The side of those who call: an act as a request, and the answer as what the act declares.
+
+
+class ActRequest(NamedTuple):
+    method: str
+    target: str
+    body: dict[str, Any] | None
+
+
+def request_of(one: Act[Any]) -> ActRequest:
+    """Only what was said goes: what was left out is for the household to choose."""
+    route = type(one).declared.route
+    if route is None:
+        raise LookupError(f"{type(one).__name__} has no route")
+    sent = one.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    path, query = route.path, dict[str, Any]()
+    for name in [*sent, *(missing for missing in route.absent if missing not in sent)]:
+        if route.is_in_path(name):
+            path = path.replace(f"{{{name}}}", quote(str(sent.pop(name, None) or route.absent[name]), safe=""))
+        elif route.is_in_query(name):
+            query[name] = _text(sent.pop(name))
+    target = f"{path}?{urlencode(query, doseq=True)}" if query else path
+    return ActRequest(route.method, target, None if route.method in ("GET", "DELETE") else sent)
+
+
+def answer_from(one: Act[Answer], content: bytes | str) -> Answer:
+    return answer_of(type(one)).validate_json(content)
+
+
+def _text(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
