@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
@@ -32,7 +33,7 @@ from postroom.kernel.values.principal import OPERATOR
 if TYPE_CHECKING:
     from urllib.request import Request
 
-    from aiohttp import ClientSession
+    from aiohttp import ClientResponse, ClientSession
 
     from postroom.kernel.acts.declaration import Act, Answer
     from postroom.settings import Settings
@@ -194,6 +195,7 @@ class Elsewhere:
 # -- The same for a program that waits for other things meanwhile ---
 
 _CONNECT_SECONDS: Final = 3.0
+_STREAM_SECONDS: Final = 45.0  # a stream gives a sign of life every 15
 
 
 class NoAnswer(TargetUnavailable):
@@ -229,23 +231,55 @@ class HouseholdClient:
                 raise NoAnswer(_NOT_READ, has_left=True) from None
         raise _refusal(status, answer)
 
+    @asynccontextmanager
+    async def following(self, target: str, token: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """A stream of events, in pieces as they come and until it ends. Raises as `ask` does."""
+        async with self._opened("GET", target, None, token, {}, _STREAM_SECONDS) as response:
+            if response.status != 200:
+                raise _refusal(response.status, await _document(response))
+            yield response.content.iter_any()
+
     async def _told(self, method: str, target: str, body: Any, token: str, more: Mapping[str, str]) -> tuple[int, Any]:
-        """A redirection is not followed: it would take the token along."""
+        async with self._opened(method, target, body, token, more) as response:
+            return response.status, await _document(response)
+
+    @asynccontextmanager
+    async def _opened(
+        self,
+        method: str,
+        target: str,
+        body: Any,
+        token: str,
+        more: Mapping[str, str],
+        silence_seconds: float | None = None,
+    ) -> AsyncIterator[ClientResponse]:
+        """
+        A redirection is not followed: it would take the token along.
+
+        `silence_seconds` is for what has no end: it lasts until nothing came for so long.
+        """
         import aiohttp
 
-        if self._session is None:
-            limits = aiohttp.ClientTimeout(total=_SECONDS, sock_connect=_CONNECT_SECONDS)
-            self._session = aiohttp.ClientSession(timeout=limits)
+        self._session = self._session or aiohttp.ClientSession()
+        total = _SECONDS if silence_seconds is None else None
+        limits = aiohttp.ClientTimeout(total=total, sock_connect=_CONNECT_SECONDS, sock_read=silence_seconds)
         headers = {"Authorization": f"Bearer {token}", **more}
         try:
             async with self._session.request(
-                method, self._url + target, json=body, headers=headers, allow_redirects=False
+                method, self._url + target, json=body, headers=headers, timeout=limits, allow_redirects=False
             ) as response:
-                return response.status, await response.json()
+                yield response
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
             raise NoAnswer("the household cannot be reached", has_left=False) from None
-        except (aiohttp.ClientError, TimeoutError, ValueError):
+        except (aiohttp.ClientError, OSError):
             raise NoAnswer(_NOT_READ, has_left=True) from None
+
+
+async def _document(response: ClientResponse) -> Any:
+    try:
+        return await response.json()
+    except ValueError:
+        raise NoAnswer(_NOT_READ, has_left=True) from None
 
 
 _NOT_READ: Final = "the household's answer could not be read"
@@ -260,7 +294,7 @@ def _refusal(status: int, answer: Any) -> PostroomError:
     try:
         code = Code(str(error.get("code")))
     except ValueError:  # one of a newer household's, or of one act alone
-        code = Code.UPSTREAM_UNAVAILABLE if status >= 500 else Code.VALIDATION_ERROR
+        code = Code.UPSTREAM_UNAVAILABLE if status >= 500 or status in (408, 429) else Code.VALIDATION_ERROR
     fields = [
         FieldError(str(item.get("field")), str(item.get("error")), str(item.get("code")))
         for item in error.get("fields", [])

@@ -8,17 +8,17 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 from aiohttp import web
 from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
+from tests.questions.sample_questions import new_question
 
 from postroom.desk.asks.asking import (
-    AnswerVerdict,
     Ask,
     AskingHousehold,
     AskListener,
@@ -26,28 +26,31 @@ from postroom.desk.asks.asking import (
     HouseholdAddress,
     Named,
     OnlyOne,
-    Taken,
+    ask_of,
+    is_away,
     pause_seconds,
-    read_ask,
     whose_questions,
 )
-from postroom.kernel.values.errors import SettingsError
+from postroom.desk.asks.showing import reason_of
+from postroom.kernel.values.errors import PostroomError, Refused, SettingsError
 from postroom.kernel.values.ids import seconds
-from postroom.questions.model import Option, QuestionKind, Wording
+from postroom.questions.model import Option, QuestionKind, Said, Wording
+from postroom.questions.shapes import AskBody, QuestionView, shown_body
 from postroom.settings import Secret, Settings
 
-ASKED: dict[str, Any] = {
-    "question": "When?",
-    "kind": "choice",
-    "context": None,
-    "options": [{"value": "a", "label": "Now", "description": None}],
-    "multiple": True,
-    "form": None,
-    "allow_text": False,
-    "secret": True,
-    "asked_by": "butler:health",
-    "revision": 2,
-}
+ASKED = new_question(
+    asker="butler:health",
+    question="When?",
+    options=[{"value": "a", "label": "Now"}],
+    multiple=True,
+    allow_text=False,
+    secret=True,
+)
+
+
+def told(ask_id: str) -> dict[str, Any]:
+    """As the household shows the question to those it asks."""
+    return shown_body(QuestionView(question=replace(ASKED, id=ask_id))).model_dump(mode="json")
 
 
 def test_a_question_is_read_as_it_was_asked() -> None:
@@ -60,14 +63,9 @@ def test_a_question_is_read_as_it_was_asked() -> None:
         secret=True,
     )
 
-    assert read_ask({"ask_id": "q1", "asked": ASKED}) == Ask(
-        id="q1", revision=2, asker="butler:health", wording=wording
-    )
+    read = ask_of(AskBody.model_validate(told("q1")))
 
-
-@pytest.mark.parametrize("document", [{}, {"ask_id": "q1", "asked": ASKED | {"kind": "riddle"}}, {"asked": None}])
-def test_what_cannot_be_shown_is_left_alone(document: dict[str, Any]) -> None:
-    assert read_ask(document) is None
+    assert read == Ask(id="q1", revision=1, asker="butler:health", wording=wording)
 
 
 def ask(name: str, revision: int = 1) -> Ask:
@@ -111,9 +109,9 @@ class Door:
     """As the API is documented, with a say in how it fails."""
 
     def __init__(self) -> None:
-        self.asks: list[dict[str, Any]] = [{"ask_id": "q1", "asked": ASKED}]
+        self.asks = [told("q1")]
         self.status = 200
-        self.answer: dict[str, Any] = {}
+        self.answer: dict[str, Any] = told("q1")
         self.heard: list[tuple[str, dict[str, Any], str]] = []
         self.rounds = 0
         self.looked = asyncio.Event()
@@ -133,7 +131,7 @@ class Door:
         await response.write(b"retry: 1000\n\n: still here\n\n")
         async with asyncio.timeout(PATIENCE_SECONDS):
             await self.looked.wait()
-        self.asks = [{"ask_id": "q2", "asked": ASKED}]
+        self.asks = [told("q2")]
         frame = "event: ask.answered\nid: 1\ndata: " + json.dumps({"context": "x" * 200_000}) + "\n\n"
         await response.write(frame.encode())
         return response
@@ -160,8 +158,9 @@ class Door:
 
 @asynccontextmanager
 async def household(url: str) -> AsyncIterator[AskingHousehold]:
-    async with aiohttp.ClientSession() as http:
-        yield AskingHousehold(HouseholdAddress(url=url, token=Secret(TOKEN)), http)
+    one = AskingHousehold(HouseholdAddress(url=url, token=Secret(TOKEN)))
+    yield one
+    await one.close()
 
 
 @pytest.mark.requirement("ask:desk-waits-for-household")
@@ -204,7 +203,7 @@ async def test_a_token_that_is_not_accepted_is_said_and_clears_the_screen(
         listener = AskListener(home, Board(), clock, OnlyOne(tmp_path / "one"), lambda _: None)
         assert await listener.look() == clock.now_us() + seconds(60)
 
-    assert "401" in caplog.text
+    assert "the household refused the token" in caplog.text
 
 
 async def test_a_second_desk_of_the_same_person_waits_for_its_turn(clock: FakeClock, tmp_path: Path) -> None:
@@ -219,30 +218,48 @@ async def test_a_second_desk_of_the_same_person_waits_for_its_turn(clock: FakeCl
     assert door.rounds == 0
 
 
+async def test_an_answer_names_its_place_its_wording_and_its_key() -> None:
+    door = Door()
+    async with door.open() as url, household(url) as home:
+        [ask] = await home.open_asks()
+        await home.answer(ask, Said(text="so"), "key-1")
+
+    assert door.heard == [("channel=desk&revision=1", {"text": "so"}, "key-1")]
+
+
 @pytest.mark.parametrize(
-    ("status", "body", "verdict"),
+    ("status", "error", "reason"),
     [
-        (200, {}, AnswerVerdict(taken=Taken.ACCEPTED)),
-        (409, {"error": {"message": "Anna was first"}}, AnswerVerdict(taken=Taken.TOO_LATE, reason="Anna was first")),
-        (403, {"error": {"message": "decide this in the console"}}, None),
-        (422, {"error": {"message": "text: m", "fields": [{"field": "text", "error": "is empty"}]}}, None),
+        (409, {"code": "illegal_transition", "message": "Anna was first"}, "Anna was first"),
+        (403, {"code": "policy_denied", "message": "decide this in the console"}, "decide this in the console"),
+        (422, {"message": "text: m", "fields": [{"field": "text", "error": "is empty", "code": "c"}]}, "is empty"),
     ],
 )
-async def test_an_answer_names_its_place_its_wording_and_its_key(
-    status: int, body: dict[str, Any], verdict: AnswerVerdict | None
+async def test_why_an_answer_was_not_taken_is_said_without_names_of_the_api(
+    status: int, error: dict[str, Any], reason: str
 ) -> None:
     door = Door()
     async with door.open() as url, household(url) as home:
         [ask] = await home.open_asks()
-        door.status, door.answer = status, body
-        found = await home.answer(ask, {"text": "so"}, "key-1")
+        door.status, door.answer = status, {"error": error}
+        with pytest.raises(Refused) as refusal:
+            await home.answer(ask, Said(text="so"), "key-1")
 
-    assert door.heard == [("channel=desk&revision=2", {"text": "so"}, "key-1")]
-    expected = {
-        403: AnswerVerdict(taken=Taken.REFUSED, reason="decide this in the console"),
-        422: AnswerVerdict(taken=Taken.NOT_AN_ANSWER, reason="is empty"),
-    }
-    assert found == (verdict or expected[status])
+    assert (refusal.value.wire.status, reason_of(refusal.value)) == (status, reason)
+    assert not is_away(refusal.value)
+
+
+@pytest.mark.requirement("ask:desk-waits-for-household")
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+async def test_a_household_that_is_busy_has_not_refused_the_answer(status: int) -> None:
+    door = Door()
+    async with door.open() as url, household(url) as home:
+        [ask] = await home.open_asks()
+        door.status, door.answer = status, {"error": {"code": "another", "message": "not now"}}
+        with pytest.raises(PostroomError) as refusal:
+            await home.answer(ask, Said(text="so"), "key-1")
+
+    assert is_away(refusal.value)
 
 
 def test_the_first_one_has_it_until_it_lets_go(tmp_path: Path) -> None:

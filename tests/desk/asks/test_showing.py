@@ -18,18 +18,18 @@ from postroom.desk.asks.asking import Ask
 from postroom.desk.asks.showing import (
     Before,
     asker_name,
-    form_fields,
     form_values,
     given,
     in_labels,
     labels,
     message_sheet,
     question_sheet,
+    sheet_fields,
 )
 from postroom.desk.desk import Look
 from postroom.desk.model import PopupEnding, PopupOutcome, Sheet, decode_sheet, encode
 from postroom.message.delivery import Format
-from postroom.questions.model import APPROVE_OPTIONS, Option, QuestionKind, Wording
+from postroom.questions.model import APPROVE_OPTIONS, Option, QuestionKind, Said, Wording
 
 TITLE = "Question from health"
 FORM: dict[str, Any] = {
@@ -340,8 +340,9 @@ def test_markdown_reads_well_on_the_desk_and_is_never_markup_there() -> None:
     assert sheet(replace(asked, format=Format.PLAIN)).message.startswith("**Ship**")
 
 
-def form(field: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": {"it": field}, **more}
+def form(field: dict[str, Any], **more: Any) -> Wording:
+    schema = {"type": "object", "properties": {"it": field}, **more}
+    return Wording(kind=QuestionKind.FORM, question="Fill in", form=schema)
 
 
 @pytest.mark.parametrize(
@@ -357,7 +358,7 @@ def form(field: dict[str, Any], **more: Any) -> dict[str, Any]:
     ],
 )
 def test_a_field_offers_what_may_be_chosen(field: dict[str, Any], choices: tuple[tuple[str, str], ...]) -> None:
-    [line] = form_fields(form(field))
+    [line] = sheet_fields(form(field))
 
     assert (line.choices, line.several) == (choices, field["type"] == "array")
 
@@ -373,7 +374,7 @@ def test_a_field_offers_what_may_be_chosen(field: dict[str, Any], choices: tuple
     ],
 )
 def test_a_line_says_what_it_takes(field: dict[str, Any], hint: str) -> None:
-    assert form_fields(form(field))[0].hint == hint
+    assert sheet_fields(form(field))[0].hint == hint
 
 
 @pytest.mark.parametrize(
@@ -389,9 +390,9 @@ def test_a_line_says_what_it_takes(field: dict[str, Any], hint: str) -> None:
 def test_a_default_stands_in_the_line_unless_something_was_filled_in(
     field: dict[str, Any], value: tuple[str, ...]
 ) -> None:
-    assert form_fields(form(field))[0].value == value
-    assert form_fields(form(field), {"it": ("a",)})[0].value == ("a",)
-    assert form_fields(form(field), {})[0].value == ()
+    assert sheet_fields(form(field))[0].value == value
+    assert sheet_fields(form(field), {"it": ("a",)})[0].value == ("a",)
+    assert sheet_fields(form(field), {})[0].value == ()
 
 
 @pytest.mark.parametrize(
@@ -411,7 +412,7 @@ def test_what_was_filled_in_has_the_type_of_the_field(field: dict[str, Any], giv
 
 
 def test_a_required_field_is_marked_and_a_title_is_its_label() -> None:
-    [line] = form_fields(form({"type": "string", "title": "The thing"}, required=["it"]))
+    [line] = sheet_fields(form({"type": "string", "title": "The thing"}, required=["it"]))
 
     assert (line.required, line.label) == (True, "The thing")
     assert in_labels(form({"type": "string", "title": "The thing"}), "it: is required") == "The thing: is required"
@@ -427,15 +428,15 @@ GIVEN_FORM = Wording(kind=QuestionKind.FORM, question="?", form={"properties": {
 @pytest.mark.parametrize(
     ("wording", "ending", "answer"),
     [
-        (GIVEN_TEXT, PopupEnding(outcome=PopupOutcome.SUBMITTED, text=" so \n"), {"text": " so \n"}),
-        (ONE, PopupEnding(outcome=PopupOutcome.SUBMITTED, chosen=("Beta",)), {"value": "b"}),
-        (ONE, PopupEnding(outcome=PopupOutcome.SUBMITTED, text="neither"), {"text": "neither"}),
-        (SEVERAL, PopupEnding(outcome=PopupOutcome.SUBMITTED, chosen=("Alpha", "Beta")), {"selected": ["a", "b"]}),
-        (GIVEN_FORM, PopupEnding(outcome=PopupOutcome.SUBMITTED, fields={"n": ("3",)}), {"fields": {"n": 3}}),
-        (GIVEN_TEXT, PopupEnding(outcome=PopupOutcome.DECLINED), {"declined": True}),
+        (GIVEN_TEXT, PopupEnding(outcome=PopupOutcome.SUBMITTED, text=" so \n"), Said(text=" so \n")),
+        (ONE, PopupEnding(outcome=PopupOutcome.SUBMITTED, chosen=("Beta",)), Said(value="b")),
+        (ONE, PopupEnding(outcome=PopupOutcome.SUBMITTED, text="neither"), Said(text="neither")),
+        (SEVERAL, PopupEnding(outcome=PopupOutcome.SUBMITTED, chosen=("Alpha", "Beta")), Said(selected=("a", "b"))),
+        (GIVEN_FORM, PopupEnding(outcome=PopupOutcome.SUBMITTED, fields={"n": ("3",)}), Said(fields={"n": 3})),
+        (GIVEN_TEXT, PopupEnding(outcome=PopupOutcome.DECLINED), Said(declined=True)),
     ],
 )
-def test_an_answer_has_the_form_of_its_question(wording: Wording, ending: PopupEnding, answer: dict[str, Any]) -> None:
+def test_an_answer_has_the_form_of_its_question(wording: Wording, ending: PopupEnding, answer: Said) -> None:
     assert given(wording, ending) == answer
 
 

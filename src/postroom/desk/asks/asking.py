@@ -6,23 +6,23 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from enum import Enum, auto
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import quote
+from typing import Final
 
-import aiohttp
-
+from postroom.kernel.acts.reading import made
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
-from postroom.kernel.values.errors import SettingsError
+from postroom.kernel.values.errors import PostroomError, SettingsError
 from postroom.kernel.values.ids import seconds
 from postroom.message.delivery import Format
-from postroom.questions.model import Option, QuestionKind, Wording
+from postroom.questions.acts import AnswerAsk, ListAsks
+from postroom.questions.model import Option, QuestionKind, QuestionStatus, Said, Wording
+from postroom.questions.shapes import AskBody
 from postroom.settings import Secret, Settings
+from postroom.settings.reach import HouseholdClient
 
 # Whose questions these are: a household, and the token of one person there.
 
@@ -67,7 +67,7 @@ def _known(settings: Settings, owners_token: Callable[[Settings], str | None]) -
     return HouseholdAddress(url=settings.api_url, token=Secret(token)) if token else None
 
 
-# A question as the API tells of it.
+# A question as the household tells of it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,159 +80,76 @@ class Ask:
     wording: Wording
 
 
-def read_ask(document: Mapping[str, Any]) -> Ask | None:
-    """None for what this desk cannot show; the question stays open elsewhere."""
-    try:
-        asked = document["asked"]
-        return Ask(
-            id=str(document["ask_id"]),
-            revision=int(asked["revision"]),
-            asker=str(asked["asked_by"]),
-            wording=_wording(asked),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
+def ask_of(body: AskBody) -> Ask | None:
+    """None without its words."""
+    if (asked := body.asked) is None:
         return None
-
-
-def _wording(asked: Mapping[str, Any]) -> Wording:
-    form = asked.get("form")
-    return Wording(
-        kind=QuestionKind(asked["kind"]),
-        question=str(asked["question"]),
-        context=asked.get("context"),
-        options=tuple(_option(one) for one in asked.get("options") or ()),
-        multiple=asked.get("multiple") is True,
-        form=dict(form) if form else None,
-        allow_text=asked.get("allow_text") is not False,
-        secret=asked.get("secret") is True,
-        format=Format(asked.get("format") or Format.PLAIN),
+    wording = Wording(
+        kind=QuestionKind(asked.kind),
+        question=asked.question,
+        context=asked.context,
+        options=tuple(Option(value=one.value, label=one.label, description=one.description) for one in asked.options),
+        multiple=asked.multiple,
+        form=asked.form,
+        allow_text=asked.allow_text,
+        secret=asked.secret,
+        format=Format(asked.format),
     )
+    return Ask(id=body.ask_id, revision=asked.revision, asker=asked.asked_by, wording=wording)
 
 
-def _option(one: Mapping[str, Any]) -> Option:
-    return Option(value=str(one["value"]), label=str(one["label"]), description=one.get("description"))
-
-
-# The API as the desk calls it: what is open, that something changed, and an answer.
+# The household as the desk calls it: what is open, that something changed, and an answer.
 
 _PAGE: Final = 200
-_CALL: Final = aiohttp.ClientTimeout(total=30)
-_STREAM: Final = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=45)  # it sends a sign of life every 15 s
 
 
-class Away(Exception):
-    """The household does not answer, or cannot at the moment."""
-
-
-class NotServed(Exception):
-    """The household answers, and not to this desk."""
-
-
-class Taken(Enum):
-    ACCEPTED = auto()
-    TOO_LATE = auto()
-    """It has ended before."""
-    REFUSED = auto()
-    """This person may not, or not here."""
-    NOT_AN_ANSWER = auto()
-    """The same person may answer better."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerVerdict:
-    taken: Taken
-    reason: str = ""
+def is_away(error: PostroomError) -> bool:
+    """It does not answer, or cannot at the moment; everything else is its answer to this desk."""
+    return error.wire.status in (408, 429) or error.wire.status >= 500
 
 
 class AskingHousehold:
-    def __init__(self, at: HouseholdAddress, http: aiohttp.ClientSession) -> None:
-        self._url = at.url
-        self._http = http
-        self._headers = {"Authorization": f"Bearer {at.token.reveal()}"}
+    """Raises what the household says no with, and NoAnswer."""
+
+    def __init__(self, at: HouseholdAddress) -> None:
+        self._client = HouseholdClient(at.url)
+        self._token = at.token.reveal()
+
+    async def close(self) -> None:
+        await self._client.close()
 
     async def open_asks(self) -> list[Ask]:
-        """The oldest first. Raises Away and NotServed."""
-        status, body = await self._call("GET", f"/v1/asks?status=open&mine=true&limit={_PAGE}")
-        if status != 200:
-            raise _refusal(status, body)
-        found = [read_ask(one) for one in body.get("asks") or () if isinstance(one, dict)]
-        return [ask for ask in reversed(found) if ask is not None]
+        """The oldest first."""
+        page = await self._client.ask(ListAsks(status=QuestionStatus.OPEN, mine=True, limit=_PAGE), self._token)
+        return [ask for body in reversed(page.asks) if (ask := ask_of(body)) is not None]
 
-    async def answer(self, ask: Ask, given: dict[str, Any], key: str) -> AnswerVerdict:
-        """Under the same key it counts once, however often it is sent. Raises Away and NotServed."""
-        path = f"/v1/asks/{quote(ask.id, safe='')}/answer?channel=desk&revision={ask.revision}"
-        status, body = await self._call("POST", path, given, {"Idempotency-Key": key})
-        match status:
-            case 200:
-                return AnswerVerdict(taken=Taken.ACCEPTED)
-            case 404 | 409:
-                return AnswerVerdict(taken=Taken.TOO_LATE, reason=_reason(body))
-            case 403:
-                return AnswerVerdict(taken=Taken.REFUSED, reason=_reason(body))
-            case 400 | 413 | 422:
-                return AnswerVerdict(taken=Taken.NOT_AN_ANSWER, reason=_reason(body))
-            case _:
-                raise _refusal(status, body)
+    async def answer(self, ask: Ask, said: Said, key: str) -> None:
+        """Under the same key it counts once, however often it is sent."""
+        one = made(
+            AnswerAsk,
+            ask_id=ask.id,
+            value=said.value,
+            text=said.text,
+            selected=said.selected,
+            fields=said.fields,
+            declined=said.declined or None,
+            channel="desk",
+            revision=ask.revision,
+        )
+        await self._client.ask(one, self._token, key)
 
     @asynccontextmanager
     async def news(self) -> AsyncIterator[AsyncIterator[None]]:
-        """Something for each event, until the household ends the stream. Raises Away and NotServed."""
-        try:
-            async with self._http.get(
-                self._url + "/v1/asks/stream", headers=self._headers, timeout=_STREAM, allow_redirects=False
-            ) as response:
-                if response.status != 200:
-                    raise _refusal(response.status, {})
-                yield _events(response)
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Away from error
-
-    async def _call(
-        self, method: str, path: str, body: dict[str, Any] | None = None, headers: dict[str, str] | None = None
-    ) -> tuple[int, dict[str, Any]]:
-        """A redirection is not followed: it would take the token along."""
-        try:
-            async with self._http.request(
-                method,
-                self._url + path,
-                json=body,
-                headers={**self._headers, **(headers or {})},
-                timeout=_CALL,
-                allow_redirects=False,
-            ) as response:
-                return response.status, await _document(response)
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Away from error
+        """Something for each event, until the household ends the stream."""
+        async with self._client.following("/v1/asks/stream", self._token) as pieces:
+            yield _events(pieces)
 
 
-async def _document(response: aiohttp.ClientResponse) -> dict[str, Any]:
-    try:
-        document = await response.json(content_type=None)
-    except ValueError:
-        document = None
-    return document if isinstance(document, dict) else {}
-
-
-async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[None]:
+async def _events(pieces: AsyncIterator[bytes]) -> AsyncIterator[None]:
     """What an event says is not read: one more look at what is open costs little and is always right."""
-    async for piece in response.content.iter_any():
+    async for piece in pieces:
         if b"event:" in piece or b"data:" in piece:
             yield
-
-
-def _refusal(status: int, body: dict[str, Any]) -> Exception:
-    if status >= 500 or status in (408, 429):
-        return Away(f"the household answered {status}")
-    return NotServed(f"the household answered {status}: {_reason(body) or 'without a reason'}")
-
-
-def _reason(body: dict[str, Any]) -> str:
-    """In words for the person; of a wrong field without its name in the API."""
-    error = body.get("error")
-    if not isinstance(error, dict):
-        return str(error or "")
-    fields = error.get("fields") or ()
-    return "; ".join(str(one["error"]) for one in fields) if fields else str(error.get("message") or "")
 
 
 # Which questions are open, and which of them this desk shows next.
@@ -349,13 +266,13 @@ class AskListener:
             return _OTHER_DESK_SECONDS
         try:
             await self._follow()
-        except Away:
-            self._failures += 1
-            self._complain("the household does not answer; its questions are shown here when it does")
-            return pause_seconds(self._failures)
-        except NotServed as refusal:
+        except PostroomError as error:
+            if is_away(error):
+                self._failures += 1
+                self._complain("the household does not answer; its questions are shown here when it does")
+                return pause_seconds(self._failures)
             self._put([])
-            self._complain(f"the household's questions cannot be shown here: {refusal}")
+            self._complain(f"the household's questions cannot be shown here: {error.message}")
             return _NOT_SERVED_SECONDS
         return _AGAIN_SECONDS
 

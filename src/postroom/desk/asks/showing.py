@@ -13,71 +13,73 @@ from dataclasses import dataclass
 from dataclasses import field as dataclasses_field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, assert_never
-
-import aiohttp
+from typing import Any, Final
 
 from postroom.desk import history
 from postroom.desk.asks.asking import (
-    AnswerVerdict,
     Ask,
     AskingHousehold,
     AskListener,
-    Away,
     Board,
     HouseholdAddress,
-    NotServed,
     OnlyOne,
-    Taken,
+    is_away,
     pause_seconds,
 )
 from postroom.desk.desk import Desk, Look
 from postroom.desk.model import FAILURES, PopupEnding, PopupOutcome, PopupSettings, Sheet, SheetField
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Loops
+from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.message.wire import plain_words
-from postroom.questions.model import RATHER_NOT, QuestionKind, Wording
+from postroom.questions.model import RATHER_NOT, QuestionKind, Said, Wording
+from postroom.questions.rules.form import FormField, form_fields
 
 # A flat JSON Schema as lines to fill in, and what was filled in as the values it wants.
 
 Filled = Mapping[str, Sequence[str]]
 _YES_OR_NO: Final = (("true", "Yes"), ("false", "No"))
+_FORMATS: Final = {
+    "email": "An e-mail address",
+    "uri": "A web address",
+    "date": "As 2026-01-31",
+    "date-time": "As 2026-01-31T14:30:00Z",
+}
 
 
-def form_fields(form: Mapping[str, Any], filled: Filled | None = None) -> tuple[SheetField, ...]:
+def sheet_fields(wording: Wording, filled: Filled | None = None) -> tuple[SheetField, ...]:
     """With what was filled in before, otherwise with the form's own defaults."""
-    required = form.get("required", [])
     return tuple(
         SheetField(
-            name=name,
-            label=str(field.get("title") or name),
+            name=field.name,
+            label=field.title,
             hint=_hint(field),
-            required=name in required,
-            choices=_choices(field),
-            several=field.get("type") == "array",
-            value=_default(field) if filled is None else tuple(filled.get(name, ())),
+            required=field.is_required,
+            choices=_YES_OR_NO if field.kind == "boolean" else field.choices,
+            several=field.kind == "array",
+            value=_default(field.default) if filled is None else tuple(filled.get(field.name, ())),
         )
-        for name, field in form["properties"].items()
+        for field in form_fields(wording.form)
     )
 
 
-def form_values(form: Mapping[str, Any], filled: Filled) -> dict[str, Any]:
+def form_values(wording: Wording, filled: Filled) -> dict[str, Any]:
     """What cannot be read stays as it was typed: the household says what is wrong with it."""
-    return {name: _value(field, filled[name]) for name, field in form["properties"].items() if filled.get(name)}
+    return {one.name: _value(one, filled[one.name]) for one in form_fields(wording.form) if filled.get(one.name)}
 
 
-def in_labels(form: Mapping[str, Any], words: str) -> str:
+def in_labels(wording: Wording, words: str) -> str:
     """What the household says about a field, with the name that the person reads."""
-    for name, field in form["properties"].items():
-        found = re.search(rf"(?<!\w){re.escape(name)}: ", words)
+    for field in form_fields(wording.form):
+        found = re.search(rf"(?<!\w){re.escape(field.name)}: ", words)
         if found:
-            words = f"{words[: found.start()]}{field.get('title') or name}: {words[found.end() :]}"
+            words = f"{words[: found.start()]}{field.title}: {words[found.end() :]}"
     return words
 
 
-def _value(field: Mapping[str, Any], given: Sequence[str]) -> Any:
-    match field.get("type"):
+def _value(field: FormField, given: Sequence[str]) -> Any:
+    match field.kind:
         case "array":
             return list(given)
         case "boolean":
@@ -97,20 +99,8 @@ def _number(words: str) -> int | float | str:
     return words
 
 
-def _choices(field: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    if field.get("type") == "boolean":
-        return _YES_OR_NO
-    holder = field.get("items", {}) if field.get("type") == "array" else field
-    titled = holder.get("oneOf", holder.get("anyOf"))
-    if titled:
-        return tuple((str(one["const"]), str(one.get("title", one["const"]))) for one in titled)
-    values = holder.get("enum", ())
-    names = holder.get("enumNames", ())
-    return tuple(zip(map(str, values), map(str, names if len(names) == len(values) else values), strict=True))
-
-
-def _default(field: Mapping[str, Any]) -> tuple[str, ...]:
-    match field.get("default"):
+def _default(value: object) -> tuple[str, ...]:
+    match value:
         case None:
             return ()
         case bool() as flag:
@@ -121,18 +111,16 @@ def _default(field: Mapping[str, Any]) -> tuple[str, ...]:
             return (str(one),)
 
 
-def _hint(field: Mapping[str, Any]) -> str:
+def _hint(field: FormField) -> str:
     """The asker's words, then what the field takes, where that is not plain to see."""
-    kind, low, high = field.get("type"), field.get("minimum"), field.get("maximum")
-    takes = {"integer": "A whole number", "number": "A number"}.get(str(kind), "")
+    low, high = field.minimum, field.maximum
+    takes = {"integer": "A whole number", "number": "A number"}.get(field.kind, "")
     if takes and low is not None and high is not None:
         takes += f" from {low} to {high}"
     elif takes and (low is not None or high is not None):
         takes += f" of at least {low}" if low is not None else f" of at most {high}"
-    formats = {"email": "An e-mail address", "uri": "A web address", "date": "As 2026-01-31"}
-    formats["date-time"] = "As 2026-01-31T14:30:00Z"
-    takes = takes or formats.get(str(field.get("format")), "")
-    return ". ".join(filter(None, [str(field.get("description") or "").rstrip(". "), takes]))
+    takes = takes or _FORMATS.get(field.format, "")
+    return ". ".join(filter(None, [field.description.rstrip(". "), takes]))
 
 
 # What the popup of a question looks like.
@@ -162,7 +150,7 @@ def question_sheet(ask: Ask, before: Before, look: Look, *, settle_seconds: floa
         options=tuple(labels(wording)),
         allow_multiple=wording.multiple,
         secret=wording.secret,
-        fields=form_fields(wording.form, before.filled) if wording.form else (),
+        fields=sheet_fields(wording, before.filled),
         has_reply=_takes_words(wording),
         text=before.text,
         problem=before.problem,
@@ -222,21 +210,21 @@ def _message(wording: Wording) -> str:
     return "\n\n".join(filter(None, [*asked, "\n".join(described)]))
 
 
-# What the person did in it, as the answer that the household's API takes.
+# What the person did in it.
 
 
-def given(wording: Wording, ending: PopupEnding) -> dict[str, Any] | None:
+def given(wording: Wording, ending: PopupEnding) -> Said | None:
     """None when they gave no answer: to close a window is none."""
     if ending.outcome is PopupOutcome.DECLINED:
-        return {"declined": True}
+        return Said(declined=True)
     if ending.outcome is not PopupOutcome.SUBMITTED:
         return None
     if wording.form:
-        return {"fields": form_values(wording.form, ending.fields)}
-    values = [labels(wording)[label] for label in ending.chosen]
+        return Said(fields=form_values(wording, ending.fields))
+    values = tuple(labels(wording)[label] for label in ending.chosen)
     if values:
-        return {"selected": values} if wording.multiple else {"value": values[0]}
-    return {"text": ending.text}
+        return Said(selected=values) if wording.multiple else Said(value=values[0])
+    return Said(text=ending.text)
 
 
 # One after the other.
@@ -246,6 +234,13 @@ logger = logging.getLogger(__name__)
 _BUSY_SECONDS: Final = 1.0
 _NO_WINDOW_SECONDS: Final = 60.0
 _KEPT_WORDS: Final = "The household does not answer at the moment. Your answer is sent as soon as it does."
+_OVER: Final = (404, 409)  # it has ended, or its words are others now
+_NOT_AN_ANSWER: Final = (400, 413, 422)
+
+
+def reason_of(refusal: PostroomError) -> str:
+    """In words for the person; of a wrong field without its name in the API."""
+    return "; ".join(one.error for one in refusal.fields) or refusal.message
 
 
 @dataclass(slots=True, kw_only=True)
@@ -292,9 +287,9 @@ class Shower:
         if ending.outcome in FAILURES:
             logger.warning("a question of the household cannot be shown here: %s", ending.outcome.value)
             return _NO_WINDOW_SECONDS
-        answer = given(ask.wording, ending)
-        if answer is not None:
-            await self._judged(ask, ending, await self._sent(ask, answer))
+        said = given(ask.wording, ending)
+        if said is not None:
+            await self._judged(ask, ending, await self._sent(ask, said))
             return 0.0
         self._keep(ask, ending)
         if ending.outcome is PopupOutcome.REPLACED:
@@ -302,35 +297,36 @@ class Shower:
         self.board.put_aside(ask)
         return 0.0
 
-    async def _sent(self, ask: Ask, answer: dict[str, Any]) -> AnswerVerdict:
-        """As often as it takes, under one key: what a person answered is not lost with a connection."""
+    async def _sent(self, ask: Ask, said: Said) -> PostroomError | None:
+        """
+        Why it was not taken. As often as it takes, under one key: what a person answered is not lost with a
+        connection.
+        """
         key, failures = self.mint(self.clock.now_us()), 0
         while True:
             try:
-                return await self.household.answer(ask, answer, key)
-            except NotServed as refusal:
-                return AnswerVerdict(taken=Taken.REFUSED, reason=str(refusal))
-            except Away:
-                failures += 1
+                await self.household.answer(ask, said, key)
+            except PostroomError as error:
+                if not is_away(error):
+                    return error
+            else:
+                return None
+            failures += 1
             if failures == 1:
                 await self._tell(_KEPT_WORDS)
             await self.clock.wait(asyncio.Event(), self.clock.now_us() + seconds(pause_seconds(failures)))
 
-    async def _judged(self, ask: Ask, ending: PopupEnding, verdict: AnswerVerdict) -> None:
-        match verdict.taken:
-            case Taken.ACCEPTED:
-                self.board.put_aside(ask)
-            case Taken.TOO_LATE:
-                self.board.put_aside(ask)
-                await self._tell(f"Your answer came too late: {verdict.reason}.")
-            case Taken.REFUSED:
-                self.board.put_aside(ask)
-                await self._tell(f"This cannot be answered here: {verdict.reason}.")
-            case Taken.NOT_AN_ANSWER:
-                form = ask.wording.form
-                self._keep(ask, ending, in_labels(form, verdict.reason) if form else verdict.reason)
-            case _ as never:
-                assert_never(never)
+    async def _judged(self, ask: Ask, ending: PopupEnding, refusal: PostroomError | None) -> None:
+        """One whose answer was none may answer better; for all others the question is over at this desk."""
+        if refusal is not None and refusal.wire.status in _NOT_AN_ANSWER:
+            self._keep(ask, ending, in_labels(ask.wording, reason_of(refusal)))
+            return
+        self.board.put_aside(ask)
+        if refusal is None:
+            return
+        is_over = refusal.wire.status in _OVER
+        said = "Your answer came too late" if is_over else "This cannot be answered here"
+        await self._tell(f"{said}: {reason_of(refusal)}.")
 
     def _keep(self, ask: Ask, ending: PopupEnding, problem: str = "") -> None:
         """For the next popup of the same question; a secret is kept nowhere, and other words have their draft."""
@@ -361,30 +357,30 @@ async def watching(desk: Desk, settings: PopupSettings, at: HouseholdAddress | N
         return
     board, clock, only_one = Board(), SystemClock(), OnlyOne(_lock_file(settings, at))
     loops = Loops(clock, lambda _loop, _kind: None)
-    async with aiohttp.ClientSession() as http:
-        household = AskingHousehold(at, http)
-        shower = Shower(
-            desk=desk,
-            household=household,
-            board=board,
-            clock=clock,
-            mint=IdMint().mint,
-            settle_seconds=settings.settle_seconds,
-        )
+    household = AskingHousehold(at)
+    shower = Shower(
+        desk=desk,
+        household=household,
+        board=board,
+        clock=clock,
+        mint=IdMint().mint,
+        settle_seconds=settings.settle_seconds,
+    )
 
-        def forget(ask_id: str) -> None:
-            shower.forget(ask_id)
-            _discard(_draft_folder(settings.drafts, ask_id))
+    def forget(ask_id: str) -> None:
+        shower.forget(ask_id)
+        _discard(_draft_folder(settings.drafts, ask_id))
 
-        listener = AskListener(household, board, clock, only_one, forget)
-        try:
-            async with (
-                loops.running("desk.listening", listener.look, cut_off=True),
-                loops.running("desk.showing", shower.look, wake=board.changed, cut_off=True),
-            ):
-                yield
-        finally:
-            only_one.release()
+    listener = AskListener(household, board, clock, only_one, forget)
+    try:
+        async with (
+            loops.running("desk.listening", listener.look, cut_off=True),
+            loops.running("desk.showing", shower.look, wake=board.changed, cut_off=True),
+        ):
+            yield
+    finally:
+        only_one.release()
+        await household.close()
 
 
 def _lock_file(settings: PopupSettings, at: HouseholdAddress) -> Path:
