@@ -17,6 +17,9 @@ import pytest_asyncio
 
 from postroom.kernel.values.principal import Principal, Role
 from tests.console.http import Caller, calling
+from tests.fakes.accounts import accounts_at
+from tests.fakes.server import serve as fakes
+from tests.household.asked_household import OWNERS, has_address
 from tests.household.living import LIFTED, QUICK, Living, living
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
@@ -346,6 +349,26 @@ async def test_on_telegram_text_picture_and_file_are_one_message_and_are_changed
     assert sorted(file["name"] for one in album for file in one["attachments"]) == ["bild.png", "numbers.csv"]
     assert (revised["status"], sorted(one["text"] for one in changed)) == ("revised", ["", "The better report"])
     assert recalled["status"] == "recalled" and [one["is_deleted"] for one in gone] == [True, True]
+
+
+@pytest.mark.requirement("content:ntfy-files")
+async def test_on_ntfy_the_first_file_is_one_message_with_the_text_and_stays_when_that_is_changed(
+    tmp_path: Path,
+) -> None:
+    files = [data(PNG, "bild.png"), data(b"1,2", "numbers.csv")]
+    async with fakes() as services, living(tmp_path / "played", QUICK, LIFTED, accounts_at(services)) as house:
+        await has_address(house, "ntfy", rank=2, address=OWNERS["ntfy"])
+        sent = await house.notify(channel="ntfy", attachments=files, message="The report:\nall is well")
+        first = await house.received("ntfy")
+        correction = {"delivery_id": sent["delivery"]["delivery_id"], "message": "The better report"}
+        revised = await house.call("health", "revise", correction)
+        after = await house.received("ntfy")
+
+    assert (sent["status"], revised["status"]) == ("ok", "revised")
+    assert [one["text"] for one in first] == ["The report:\nall is well", "numbers.csv"]
+    assert [one["body"]["attachment"]["name"] for one in first] == ["bild.png", "numbers.csv"]
+    named = {one["text"]: one["body"]["attachment"]["url"] for one in after}
+    assert named["The better report"] == first[0]["body"]["attachment"]["url"]
 
 
 # A message with files that waits for a person: what the person sees, and that it is what is sent.

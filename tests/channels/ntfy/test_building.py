@@ -80,6 +80,7 @@ def test_lines_that_are_no_events_are_passed_over() -> None:
 FILES = HeldFiles()
 PNG = FILES.hold('Prüf "bild" eins zwei drei vier fünf sechs sieben acht.png', b"\x89PNG\r\n\r\n", "image/png")
 LOG = FILES.hold("run.log", b"one\n", "text/plain")
+LINK = Markup(buttons=((Button(label="Open", url="https://home.example/x"),),))
 
 
 def message(**changes: Any) -> Message:
@@ -103,10 +104,10 @@ def said(seen: Seen, name: str) -> str:
 
 
 @pytest.mark.requirement("content:ntfy-files")
-async def test_each_file_is_put_to_the_topic_after_the_text() -> None:
-    text, picture, log = await sent(message())
+async def test_the_first_file_is_put_with_the_text_and_each_further_one_by_itself() -> None:
+    picture, log = await sent(message(text="the report:\nall 3 °C"))
 
-    assert (text.method, text.json["message"]) == ("POST", "the report")
+    assert (said(picture, "X-Message"), log.headers["X-Message"]) == ("the report:\nall 3 °C", "run.log")
     assert [(one.method, one.path, one.content) for one in (picture, log)] == [
         ("PUT", "/kitchen", b"\x89PNG\r\n\r\n"),
         ("PUT", "/kitchen", b"one\n"),
@@ -114,16 +115,32 @@ async def test_each_file_is_put_to_the_topic_after_the_text() -> None:
     assert (said(picture, "Filename"), said(picture, "X-Title")) == (PNG.name, "Größe")
     assert picture.headers["Filename"].isascii()
     assert (log.headers["Filename"], log.headers["Authorization"]) == ("run.log", "Bearer tk_1")
-    names = [text.json["sequence_id"], picture.headers["X-Sequence-ID"], log.headers["X-Sequence-ID"]]
-    assert len(set(names)) == 3
+    assert picture.headers["X-Sequence-ID"] != log.headers["X-Sequence-ID"]
+
+
+@pytest.mark.requirement("content:ntfy-files")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"text": "word " * 1_000},
+        {"text": r"C:\new"},
+        {"markup": LINK},
+    ],
+    ids=["long", "backslash", "buttons"],
+)
+async def test_what_does_not_fit_beside_a_file_comes_before_it(changes: dict[str, Any]) -> None:
+    *texts, picture, log = await sent(message(**changes))
+
+    assert texts and {one.method for one in texts} == {"POST"}
+    assert said(picture, "X-Message") == PNG.name
+    assert [one.content for one in (picture, log)] == [b"\x89PNG\r\n\r\n", b"one\n"]
 
 
 async def test_the_last_of_a_repetition_is_marked() -> None:
-    text, picture, log = await sent(message(repeated=True))
+    picture, log = await sent(message(repeated=True))
 
     assert said(log, "X-Message") == f"run.log {REPEAT_MARK}"
-    assert REPEAT_MARK not in said(picture, "X-Message")
-    assert REPEAT_MARK in text.json["message"]
+    assert said(picture, "X-Message") == f"the report\n\n{REPEAT_MARK}"
 
 
 def test_what_arrived_is_found_again_by_its_name() -> None:
@@ -141,7 +158,7 @@ def test_an_edit_leaves_the_files_alone() -> None:
 
     [one] = Ntfy("ntfy").prepare(message(text="better", revises=revises))
 
-    assert one.text == "better"
+    assert (one.text, one.keeps_file) == ("better", False)
 
 
 SECOND = 1_780_000_000

@@ -64,6 +64,8 @@ def checked(given: Mapping[str, Any]) -> tuple[str, Event]:
         event["priority"] = priority
     if tags := given.get("tags"):
         event["tags"] = [str(tag) for tag in tags]
+    if attach := given.get("attach"):
+        event["attachment"] = {"name": str(given.get("filename") or attach), "url": str(attach)}
     if actions := given.get("actions"):
         event["actions"] = _actions(actions)
     return topic, event

@@ -243,8 +243,8 @@ def message_id(name: str, text: str) -> str | None:
 
 
 def encoded(value: str) -> str:
-    """Short ASCII as it is; everything else as folded encoded words (RFC 2047)."""
-    if value.isascii() and len(value) <= _LONGEST_PLAIN:
+    """Short printable ASCII as it is; everything else as folded encoded words (RFC 2047)."""
+    if value.isascii() and value.isprintable() and len(value) <= _LONGEST_PLAIN:
         return value
     return "\r\n ".join(f"=?utf-8?b?{base64.b64encode(piece).decode()}?=" for piece in _word_pieces(value))
 

@@ -12,7 +12,15 @@ from typing import Final
 
 from postroom.channels.email.building import encoded
 from postroom.channels.shared import before_files, check_text, one_line, plain_name, plain_type, with_links
-from postroom.kernel.http.answers import JsonBody, JsonObject, asked_seconds, broken, json_object, throttled
+from postroom.kernel.http.answers import (
+    JsonBody,
+    JsonObject,
+    as_object,
+    asked_seconds,
+    broken,
+    json_object,
+    throttled,
+)
 from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.text.rich import cut, marked, split
 from postroom.kernel.values.errors import (
@@ -37,12 +45,15 @@ class NtfyCall:
     a call that `deletes` takes it away (servers from 2.16 on), which the server knew as `about`.
 
     The body holds the message and stays out of `repr`. With a `file` it goes as headers, for the file is the content.
+    An edit of such a message `keeps_file`: what replaces it has to name the file again, which the server knew as
+    `about`.
     """
 
     topic: str
     sequence_id: str
     is_edit: bool = False
     deletes: bool = False
+    keeps_file: bool = False
     about: str = ""
     body: JsonObject = field(repr=False)
     file: Attachment | None = field(default=None, repr=False)
@@ -86,10 +97,20 @@ def build(message: Message, answers_url: str) -> Sequence[NtfyCall]:
         return _edits(message, message.revises, topic, text, answers_url)
     bodies = [_body(message, topic, part) for part in _parts(message, text)]
     _put_buttons(bodies[-1], message, topic, answers_url)
-    bodies += _file_bodies(message, _body(message, topic, ""))
+    files_alone = _file_bodies(message, _body(message, topic, ""))
+    bodies += files_alone[1:] if _is_with_file(message, text, bodies) else files_alone
     files = [None] * (len(bodies) - len(message.attachments)) + list(message.attachments)
     calls = [_call(message.delivery_id, place, body) for place, body in enumerate(bodies)]
     return tuple(replace(call, file=file) for call, file in zip(calls, files, strict=True))
+
+
+def _is_with_file(message: Message, text: str, bodies: Sequence[JsonBody]) -> bool:
+    """
+    Whether the first file goes along with the text: as headers it has no buttons, and of `\\n` in a header the server
+    makes the end of a line.
+    """
+    has_room = len(parts_of(text, repeated=True)) == 1  # whatever comes again later comes in the same parts
+    return bool(message.attachments) and has_room and "actions" not in bodies[0] and "\\n" not in text
 
 
 def _parts(message: Message, text: str) -> list[str]:
@@ -116,6 +137,8 @@ def _edits(message: Message, revises: Revision, topic: str, text: str, answers_u
     changed = [
         _call(revises.delivery_id, places[one], body, is_edit=True) for one, body in zip(stand, bodies, strict=False)
     ]
+    if revises.files >= len(revises.provider_ids):
+        changed[0] = replace(changed[0], keeps_file=True, about=stand[0])
     *others, last = [*changed, *(_delete(revises, topic, one) for one in stand[len(bodies) :])]
     added = enumerate(bodies[len(stand) :], len(places))
     return (last, *others, *(_call(revises.delivery_id, place, body) for place, body in added))
@@ -256,14 +279,24 @@ def _label(button: Button) -> str:
     return cut(one_line(button.label), _LABEL_BYTES, _utf8_length)
 
 
-# Files for an ntfy topic: each a notification of its own after the text, with what it says in headers.
+# Files for an ntfy topic, with what they say in headers: the first with a short text, the others each by itself.
 
 
-def _file_bodies(message: Message, body: JsonBody) -> Iterator[JsonBody]:
+def _file_bodies(message: Message, body: JsonBody) -> list[JsonBody]:
     """`body` is what all of them have in common."""
-    for place, one in enumerate(message.attachments, 1):
-        is_marked = message.repeated and place == len(message.attachments)
-        yield body | {"message": f"{plain_name(one)} {REPEAT_MARK}" if is_marked else plain_name(one)}
+    names = [plain_name(one) for one in message.attachments]
+    if message.repeated and names:
+        names[-1] = f"{names[-1]} {REPEAT_MARK}"
+    return [body | {"message": name} for name in names]
+
+
+def with_file(call: NtfyCall, told: JsonObject) -> NtfyCall:
+    """As the server shows it already: it is not brought a second time."""
+    attachment = as_object(told.get("attachment"))
+    named = {"attach": attachment.get("url"), "filename": attachment.get("name")}
+    if not all(isinstance(one, str) and one for one in named.values()):
+        return call
+    return replace(call, body={**call.body, **named})
 
 
 def file_headers(call: NtfyCall, file: Attachment) -> dict[str, str]:

@@ -25,6 +25,7 @@ from postroom.channels.ntfy.building import (
     read_pressed,
     read_receipt,
     read_refusal,
+    with_file,
 )
 from postroom.channels.shared import asked, base_url, check_files, read_file
 from postroom.kernel.http.answers import JsonObject, as_object, json_object, provider_words
@@ -264,10 +265,18 @@ class Ntfy:
     async def send(self, part: NtfyCall, timeout_seconds: float) -> Receipt:
         if part.deletes:
             return await self._delete(part, timeout_seconds)
-        answer = await self._published(part, timeout_seconds)
+        ends_at = time.monotonic() + timeout_seconds
+        if part.keeps_file:
+            part = with_file(part, await self._shown(part, timeout_seconds / 2))
+        answer = await self._published(part, ends_at - time.monotonic())
         if 200 <= answer.status < 300:
             return _named(part, read_receipt(answer))
         raise self._refusal(answer, part.private)
+
+    async def _shown(self, part: NtfyCall, timeout_seconds: float) -> JsonObject:
+        """The message as it came first, as long as the server keeps it; its file is gone no later."""
+        body = await self._ask(f"/{part.topic}/json?poll=1&since=all&id={part.about}", timeout_seconds)
+        return next((event for event in events(body) if event.get("id") == part.about), {})
 
     async def _published(self, part: NtfyCall, timeout_seconds: float) -> HttpAnswer:
         if part.file is None:
