@@ -169,12 +169,12 @@ class Notify(MessageAct[MessageAnswer]):
 
     channel: Whatever = judged(f"Such as {SPOKEN}; auto is the first that reaches the person.", **_TEXT)
     message: Whatever = judged("What to say. A reaction needs none.", **_TEXT)
-    recipient: Whatever = judged("An address on the channel or a contact's exact name; by default the owner.", **_TEXT)
+    recipient: Whatever = judged("An address or a contact's exact name; by default the owner.", **_TEXT)
     subject: Whatever = judged("Of an e-mail.", **_TEXT)
     intent: Whatever = judged("send by default.", enum=["send", "reply", "react"], **_TEXT)
     emoji: Whatever = judged("Of a reaction.", **_TEXT)
     request_context: Whatever = judged(
-        "Of the inbound request that a reply or reaction answers; known in a session that was routed to you.",
+        "Of the inbound request that a reply or reaction answers.",
         **_CONTEXT,
     )
     idempotency_key: Whatever = judged("Sent once for this key, however often you call.", **_TEXT)
@@ -186,7 +186,7 @@ class Notify(MessageAct[MessageAnswer]):
         "When nobody can know whether it arrived: send again, or hold for a person.", enum=["resend", "hold"], **_TEXT
     )
     format: Whatever = judged(
-        "plain (shown to the letter) by default; a reply within a session is markdown.",
+        "plain (to the letter) by default; markdown for a reply in a session.",
         enum=["plain", "markdown"],
         **_TEXT,
     )
@@ -197,15 +197,13 @@ class Notify(MessageAct[MessageAnswer]):
         items=_FILE,
     )
     urgency: Whatever = judged(
-        "How soon it should be seen; the person's policy has the last word. Instead of priority.",
+        "How soon it should be seen; instead of priority.",
         enum=[str(one) for one in URGENCIES],
         **_TEXT,
     )
     category: Whatever = judged("What kind of message it is, such as security.", **_NAME)
     thread: Whatever = judged("Your name for what belongs together.", **_NAME)
-    supersedes: Whatever = judged(
-        "Your own key: replaces what you sent under it; what was shown is edited where it can be.", **_NAME
-    )
+    supersedes: Whatever = judged("Your own key: replaces what you sent under it.", **_NAME)
     needs_ack: Whatever = judged("A person has to acknowledge it.", type="boolean")
     expires_in_seconds: Whatever = judged(
         "Not worth showing after this.", type="integer", minimum=1, maximum=LONGEST_LIFE_SECONDS
@@ -286,7 +284,7 @@ def named(delivery_id: object, notice_id: object) -> str:
     raise ValidationError("Invalid delivery_id format: it is a UUID")
 
 
-@act(by=_SENDERS, tool=Tool("notify_status", READS))
+@act(by=_SENDERS, tool=Tool("notify_status", READS, answers=("status", "delivery")))
 class NotifyStatus(MessageAct[MessageAnswer]):
     """
     What has become of a message of yours, as `notify` would answer now; `delivery` also has `attempts`, `last_error`,
@@ -349,7 +347,7 @@ _CORRECTION_STATUS: Final = {"too_late": 409, "accepted": 202, "awaiting_approva
 
 @act(
     by=EVERYONE,
-    tool=Tool("revise", _CORRECTS),
+    tool=Tool("revise", _CORRECTS, answers=("status", "message")),
     route=HttpRoute(
         "POST /v1/deliveries/{delivery_id}/revise",
         _TAG,
@@ -362,8 +360,8 @@ _CORRECTION_STATUS: Final = {"too_late": 409, "accepted": 202, "awaiting_approva
 )
 class Revise(_Corrects[CorrectedAnswer]):
     """
-    Give a message of yours another text: in place while it has not been sent, then by an edit where the channel
-    can, or by a "Correction:" in its thread. The last accepted revision stands.
+    Give a message of yours another text: in place until it is sent, then by an edit or a "Correction:" in its thread.
+    The last accepted revision stands.
 
     The answer's `status`: `revised`, `corrected`, `awaiting_approval`, `accepted` (still being tried), `too_late`
     (`message` says why) or `error`.
@@ -379,7 +377,7 @@ class Revise(_Corrects[CorrectedAnswer]):
 
 @act(
     by=EVERYONE,
-    tool=Tool("recall", _CORRECTS),
+    tool=Tool("recall", _CORRECTS, answers=("status", "message")),
     route=HttpRoute(
         "POST /v1/deliveries/{delivery_id}/recall",
         _TAG,
@@ -392,11 +390,11 @@ class Revise(_Corrects[CorrectedAnswer]):
 )
 class Recall(_Corrects[CorrectedAnswer]):
     """
-    Take a message of yours back: it is withdrawn while it has not been sent, then deleted where the channel can, or
-    its thread asks to disregard it. People may have read it all the same.
+    Take a message of yours back: withdrawn until it is sent, then deleted, or its thread asks to disregard it. People
+    may have read it all the same.
 
     The answer's `status`: `withdrawn`, `recalled`, `corrected`, `awaiting_approval`, `accepted` (still being tried),
-    `too_late` (`message` says why) or `error`.
+    `too_late` or `error`.
     """
 
     notice_id: Whatever = judged("Or its `notice_id`, while it is held.", **_TEXT)

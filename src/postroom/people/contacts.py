@@ -231,7 +231,7 @@ class _ContactFields(_InBook[Answer]):
     name: Name = said("As people say it.", ...)
     aliases: Annotated[list[Name], Field(max_length=50)] = said("Other names.", ())
     agent: Agent | None = said("An address of their own.")
-    telegram_chat_id: Annotated[str, Field(max_length=64)] | None = said("A chat id or an @username.")
+    telegram_chat_id: Annotated[str, Field(max_length=64)] | None = said("A number or an @username.")
     email: Annotated[str, Field(max_length=320)] | None = said("An e-mail address.")
     trusted: bool = said("Messages to this person need no approval.", False)
 

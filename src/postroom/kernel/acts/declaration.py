@@ -89,13 +89,17 @@ CHANGES: Final = Hints(repeats=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tool:
-    """`by` where fewer kinds of callers have the tool than may do the act; `without` are arguments it has not."""
+    """
+    `by` where fewer kinds of callers have the tool than may do the act; `without` are arguments it has not; `answers`
+    are what its output schema tells of the answer, if that is not all of it.
+    """
 
     name: str
     hints: Hints = Hints()
     by: frozenset[Kind] | None = None
     without: Collection[str] = ()
     words: str = ""  # instead of the act's own
+    answers: Collection[str] = ()
     meta: Mapping[str, Any] | None = None  # what a client is told of it besides
 
 

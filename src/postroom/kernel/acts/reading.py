@@ -151,7 +151,8 @@ def _decoded(kind: type[Act[Any]], name: str, value: Any) -> Any:
 def _from_text(kind: type[Act[Any]], name: str, value: Any) -> Any:
     """A number or a truth that stood in a query; what is none stays the text it was, and is refused as such."""
     kinds: dict[Any, type] = {"integer": int, "number": float, "boolean": bool}
-    if (meant := kinds.get(arguments_schema(kind)["properties"][name].get("type"))) is None:
+    shape = arguments_schema(kind)["properties"][name].get("type")
+    if not isinstance(shape, str) or (meant := kinds.get(shape)) is None:
         return value
     try:
         return TypeAdapter(meant).validate_python(value)
@@ -281,18 +282,20 @@ def answer_schema(kind: type[Act[Any]]) -> JsonSchemaValue:
 @cache
 def tool_answer_schema(kind: type[Act[Any]]) -> JsonSchemaValue:
     """
-    What a success or a refusal holds, one level deep: a model needs the names and pays for every word.
+    What a success holds, one level deep, and that a refusal has its `error`: a model pays for every word.
 
     Nothing is required, because a refusal holds other keys than a success.
     """
     schema = answer_schema(kind)
     named = schema.get("$defs", {})
-    told = {name: _kinds(one, named) for name, one in _resolved(schema, named).get("properties", {}).items()}
+    shown = _resolved(schema, named).get("properties", {})
+    chosen = kind.declared.tool.answers if kind.declared.tool is not None else ()
+    told = {name: _kinds(shown[name], named) for name in chosen or shown}
     refusals = [
         {name: _kind_of_value(value) for name, value in kind.refused(error).items()}
         for error in (ValidationError(""), InternalError(""))
     ]
-    names = {name: None for one in (told, *refusals) for name in one}
+    names = [*told, *(name for name in ("error",) if name not in told and name in refusals[0])]
     merged = {name: _either(told.get(name), *(one.get(name) for one in refusals)) for name in names}
     return {"type": "object", "properties": merged}
 
@@ -336,7 +339,7 @@ def _short(schema: JsonSchemaValue, named: Mapping[str, JsonSchemaValue]) -> Jso
     if len(arms) == 1:
         schema = {**arms[0], **{key: one for key, one in schema.items() if key != "anyOf"}}
     elif arms:
-        schema = {**schema, "anyOf": [_short(one, named) for one in arms]}
+        schema = {**schema, **_one_of([_short(one, named) for one in arms])}
     if "$ref" in schema:
         meant = named[schema["$ref"].rpartition("/")[2]]
         schema = {**meant, **{key: one for key, one in schema.items() if key != "$ref"}}
@@ -347,7 +350,18 @@ def _short(schema: JsonSchemaValue, named: Mapping[str, JsonSchemaValue]) -> Jso
     if isinstance(schema.get("properties"), dict):
         schema = {**schema, "properties": {name: _short(one, named) for name, one in schema["properties"].items()}}
     left_out = {"title"} | ({"default"} if schema.get("default", "") in (None, "") else set())
+    if isinstance(schema.get("type"), list):
+        left_out |= {"anyOf"}
     return {key: one for key, one in schema.items() if key not in left_out}
+
+
+def _one_of(arms: list[JsonSchemaValue]) -> JsonSchemaValue:
+    """Kinds side by side where that is shorter: what is said of a text says nothing of a list."""
+    said = [key for arm in arms for key in arm if key != "type"]
+    kinds = [arm.get("type") for arm in arms]
+    if len(set(said)) < len(said) or not all(isinstance(kind, str) for kind in kinds) or len({*kinds}) < len(kinds):
+        return {"anyOf": arms}
+    return {key: one for arm in arms for key, one in arm.items()} | {"type": kinds}
 
 
 # The side of those who call: an act as a request, and the answer as what the act declares.

@@ -53,11 +53,12 @@ def _made(kind: type[Act[Any]], tool: Tool, server: GuardedServer, work: Any, wo
 
 
 def _annotations(hints: Hints) -> ToolAnnotations:
+    """What the protocol takes for granted is not said: a tool changes things, may destroy, and acts on the world."""
     return ToolAnnotations(
-        read_only_hint=hints.reads,
-        destructive_hint=hints.destroys,
-        idempotent_hint=hints.repeats,
-        open_world_hint=hints.open_world,
+        read_only_hint=hints.reads or None,
+        destructive_hint=None if hints.reads or hints.destroys else False,
+        idempotent_hint=(hints.repeats and not hints.reads) or None,
+        open_world_hint=None if hints.open_world else False,
     )
 
 
