@@ -101,7 +101,7 @@ class World:
         self.routed.append(route)
         if self.refusal is not None:
             return Routed(error=self.refusal, retryable=self.refusal.retryable)
-        return Routed(result={"session_id": f"session of {route.request_id}"})
+        return Routed(session_id=f"session of {route.request_id}")
 
     async def stop(self, butler: str, session_id: str) -> None:
         self.stopped.append(session_id)
@@ -229,7 +229,7 @@ async def test_words_that_cannot_be_stored_just_now_are_tried_again(world: World
 async def test_a_message_that_was_stopped_during_its_hand_over_has_its_session_ended(world: World) -> None:
     async def route(butler: str, route: Route, timeout_seconds: float) -> Routed:
         world.kept["m1"] = replace(world.kept["m1"], status=InboundStatus.STOPPED)
-        return Routed(result={"session_id": "orphan"})
+        return Routed(session_id="orphan")
 
     await replace(world.loop, route=route).look()
 

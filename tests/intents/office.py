@@ -21,6 +21,7 @@ from postroom.channels import capabilities
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.intents.courier import Courier
 from postroom.intents.directory import Directory
+from postroom.intents.envelope import Envelope
 from postroom.intents.gateway import Intake, Submission
 from postroom.intents.model import AgentIntent
 from postroom.intents.runner import Runner
@@ -124,7 +125,6 @@ class Office:
         answered = {"answer": question, "status": "answered", "responded_by": sender, "responded_at": to_text(now)}
         payload = answered if envelope.get("intent_type") == "intent.reply.v1" else asked
         document = {
-            "version": "v1",
             "intent_type": "intent.ask.v1",
             "intent_id": MINT.mint(now),
             "correlation_id": MINT.mint(now),
@@ -134,7 +134,8 @@ class Office:
             "payload": {**payload, **more},
             **envelope,
         }
-        intent, _ = await self.intake.submit(Submission(envelope=document, submitted_by=f"test of {sender}", **how))
+        asking = Submission(envelope=Envelope(**document), submitted_by=f"test of {sender}", **how)
+        intent, _ = await self.intake.submit(asking)
         return intent
 
     async def work(self) -> None:

@@ -30,7 +30,7 @@ FACES = [pytest.param(CHATGPT, id="chatgpt"), pytest.param(GEMINI, id="gemini")]
 
 def made(face: Face, **body: Any) -> dict[str, Any]:
     call = face.call({face.wire("from_agent"): SENDER, **body}, SENDER)
-    return build_envelope(call, "agent://x/bob", intent_id=INTENT, correlation_id=OTHER, created_at=NOW)
+    return build_envelope(call, "agent://x/bob", intent_id=INTENT, correlation_id=OTHER, created_at=NOW).document()
 
 
 @pytest.mark.requirement(

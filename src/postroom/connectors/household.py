@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal, Self
 
 from pydantic import Field
@@ -76,19 +77,15 @@ class Adapter:
         if to is None or call.resolve_only:
             return AdaptAnswer.of(found)
         now = self.clock.now_us()
-        correlation_id = self.mint(now)
-
-        def envelope_of(intent_id: str, created_at: str) -> dict[str, Any]:
-            return build_envelope(call, to, intent_id=intent_id, correlation_id=correlation_id, created_at=created_at)
-
-        envelope = envelope_of(self.mint(now), to_text(now))
-        receipt = await self.household.ask(made(SubmitIntent, **envelope))
+        written = partial(build_envelope, call, to, correlation_id=self.mint(now))
+        envelope = written(intent_id=self.mint(now), created_at=to_text(now))
+        receipt = await self.household.ask(made(SubmitIntent, **envelope.document()))
         if self.as_at_first:
-            envelope = envelope_of(receipt.intent_id, receipt.created_at)
+            envelope = written(intent_id=receipt.intent_id, created_at=receipt.created_at)
         return AdaptAnswer.of(
             found,
             decision_mode=DecisionMode.SENT,
-            envelope=envelope,
+            envelope=envelope.document(),
             delivery=DeliveryBody.model_validate(receipt),
             confirmation=await self._remember(call, found),
         )

@@ -129,7 +129,7 @@ class Answering:
                 raise
             await self._fail(kept, (await self._texts(kept)).unreachable, error.message)
             return
-        session_id = str((taken.result or {}).get("session_id") or "")
+        session_id = taken.session_id
         if not session_id:
             raise TargetUnavailable(f"{kept.target} named no session")
         if not await self.kept.move(kept, InboundMove.HAND_OVER, self.clock.now_us(), session_id=session_id):

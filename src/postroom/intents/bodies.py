@@ -161,7 +161,7 @@ class InboxAnswer(Shape):
 
     @classmethod
     def of(cls, page: ThreadPage, agent: str) -> InboxAnswer:
-        shown = [ThreadBody(**_thread(one, agent)) for one in page.threads]
+        shown = [_thread(one, agent) for one in page.threads]
         return cls(threads=shown, next_cursor=page.next_cursor)
 
 
@@ -194,7 +194,7 @@ class ThreadAnswer(Shape):
     def of(cls, story: ThreadStory, agent: str) -> ThreadAnswer:
         return cls(
             thread=WholeThread(
-                **_thread(story.intent, agent),
+                **dict(_thread(story.intent, agent)),
                 intent=IntentBody.model_validate(story.intent),
                 messages=[MessageBody.model_validate(one) for one in story.messages],
                 timeline=[TimelineEntry.model_validate(one) for one in story.events],
@@ -209,22 +209,22 @@ class ChangesAnswer(Shape):
     next_cursor: str | None
 
 
-def _thread(intent: AgentIntent, agent: str) -> dict[str, Any]:
+def _thread(intent: AgentIntent, agent: str) -> ThreadBody:
     answer = intent.result.get("answer") if intent.result else None
-    return {
-        "thread_id": intent.id,
-        "intent_type": intent.intent_type,
-        "direction": "sent" if intent.from_agent == agent else "received",
-        "from_agent": intent.from_agent,
-        "to_agent": intent.to_agent,
-        "handler": intent.handler,
-        "status": next(name for name, statuses in FOLDERS.items() if intent.status in statuses),
-        "lifecycle_status": intent.status,
-        "message": intent.text,
-        "answer": answer if isinstance(answer, str) else None,
-        "created_at": to_text(intent.created_at_us),
-        "updated_at": to_text(intent.updated_at_us),
-    }
+    return ThreadBody(
+        thread_id=intent.id,
+        intent_type=intent.intent_type,
+        direction="sent" if intent.from_agent == agent else "received",
+        from_agent=intent.from_agent,
+        to_agent=intent.to_agent,
+        handler=intent.handler,
+        status=next(name for name, statuses in FOLDERS.items() if intent.status in statuses),
+        lifecycle_status=intent.status,
+        message=intent.text,
+        answer=answer if isinstance(answer, str) else None,
+        created_at=to_text(intent.created_at_us),
+        updated_at=to_text(intent.updated_at_us),
+    )
 
 
 # Subscriptions to their news, and ways of asking.

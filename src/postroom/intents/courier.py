@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 from postroom.butlers.wire import Route
 from postroom.intents.directory import AgentTarget, ButlerTarget, Directory, PersonTarget, book_of
@@ -16,8 +16,8 @@ from postroom.intents.model import (
     ORIGIN,
     REJECT_WORD,
     REPLY,
-    AddedMessage,
     AgentIntent,
+    Details,
     IntentChange,
     IntentEventType,
     IntentStatus,
@@ -26,15 +26,17 @@ from postroom.intents.model import (
     StepKind,
     WaitingReason,
     agent_of,
-    answer_payload,
     answered,
-    butler_answer,
+    butler_answered,
     decided,
+    failed,
+    given_answer,
     moved,
     noted,
     subject_of,
     then,
     unchanged,
+    undeliverable,
 )
 from postroom.intents.store import StoredIntents
 from postroom.kernel.running.clock import Clock
@@ -274,7 +276,7 @@ def answer_by(mint: Callable[[int], str]) -> Callable[[AgentIntent, Question, At
         if verdict.answer is None or verdict.answer.value is None:
             words = verdict.answer.text[:MAX_ANSWER_CHARACTERS] if verdict.answer and verdict.answer.text else None
             status = "answered" if words else "declined"
-            return answered(intent, answer_payload(words or "declined", moment, status), moment)
+            return answered(intent, given_answer(words or "declined", moment, status), moment)
         approve = verdict.answer.value == APPROVE
         return decided(intent, approve=approve, comment="", moment=moment)
 
@@ -333,7 +335,7 @@ class Courier:
             try:
                 target = await self.directory.find(intent.from_agent, intent.reply_to)
             except Refused as error:
-                await self._let_go(intent, {"code": str(error.code), "message": error.message})
+                await self._let_go(intent, error)
                 return
             if isinstance(target, PersonTarget):
                 sender = await self.directory.display_name(intent.handler, book_of(intent.from_agent))
@@ -343,11 +345,11 @@ class Courier:
                     return
         await self.store.update(intent.id, lambda found: unchanged(replace(found, carried=False)))
 
-    async def _let_go(self, intent: AgentIntent, payload: Mapping[str, Any]) -> None:
+    async def _let_go(self, intent: AgentIntent, error: Refused) -> None:
         """Whoever wanted the answer is not known any more; the intent itself has its answer."""
 
         def note(found: AgentIntent) -> IntentChange:
-            return noted(replace(found, carried=False), IntentEventType.DELIVERY_FAILED, self._moment(SYSTEM), payload)
+            return undeliverable(replace(found, carried=False), error.code, error.message, self._moment(SYSTEM))
 
         await self.store.update(intent.id, note)
         self.signal.ring()
@@ -421,18 +423,11 @@ class Courier:
     def _refused(self, intent: AgentIntent, code: str, message: str) -> IntentChange:
         """An ask that reaches nobody has failed; a reminder that does not is only noted."""
         advanced = self._advanced(intent, carried=intent.carried)
-        payload = {"code": code, "message": message}
         others = any(step.kind in (StepKind.ASK, StepKind.ESCALATE) for step in intent.plan[intent.position + 1 :])
         first = intent.plan[intent.position].kind is StepKind.ASK
         if first and not others and intent.status is not IntentStatus.DELIVERED and not intent.carried:
-            result = {"error": payload}
-            return then(
-                advanced,
-                lambda found: moved(found, IntentStatus.FAILED, self._moment(SYSTEM), payload=payload, result=result),
-            )
-        return then(
-            advanced, lambda found: noted(found, IntentEventType.DELIVERY_FAILED, self._moment(SYSTEM), payload)
-        )
+            return then(advanced, lambda found: failed(found, IntentStatus.FAILED, code, message, self._moment(SYSTEM)))
+        return then(advanced, lambda found: undeliverable(found, code, message, self._moment(SYSTEM)))
 
     def _routed(self, intent: AgentIntent, butler: ButlerTarget, routed: Routed) -> IntentChange:
         if routed.error is not None:
@@ -445,14 +440,10 @@ class Courier:
                 else unchanged(found)
             ),
         )
-        if not routed.finished or routed.result is None:
+        if not routed.finished or routed.said is None:
             return advanced
-        done = butler_answer(routed.result, butler.agent, to_text(self.clock.now_us()))
-        says = AddedMessage(butler.agent, done["answer"])
-        return then(
-            advanced,
-            lambda found: moved(found, IntentStatus.COMPLETED, self._moment(butler.agent), result=done, says=says),
-        )
+        words = routed.said
+        return then(advanced, lambda found: butler_answered(found, words, self._moment(butler.agent)))
 
     def _advanced(self, intent: AgentIntent, *, carried: bool) -> IntentChange:
         """On to the next step; reminders and escalations leave an event."""
@@ -468,11 +459,11 @@ class Courier:
             return unchanged(after)
         if step.kind is StepKind.ESCALATE:
             after = replace(after, handler=step.to_agent)
-        return noted(after, kind, self._moment(SYSTEM), {"to_agent": step.to_agent})
+        return noted(after, kind, self._moment(SYSTEM), Details(to_agent=step.to_agent))
 
     def _expired(self, intent: AgentIntent) -> IntentChange:
-        payload = {"code": str(Code.INTENT_TIMEOUT), "message": "nobody answered in time"}
-        return moved(intent, IntentStatus.TIMED_OUT, self._moment(SYSTEM), payload=payload, result={"error": payload})
+        words = "nobody answered in time"
+        return failed(intent, IntentStatus.TIMED_OUT, Code.INTENT_TIMEOUT, words, self._moment(SYSTEM))
 
     def _moment(self, actor: str) -> MoveContext:
         return MoveContext(self.clock.now_us(), actor, self.mint)

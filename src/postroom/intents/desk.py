@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.responses import StreamingResponse
 
 from postroom.intents.bodies import EventBody, IntentBody
 from postroom.intents.directory import Acting
+from postroom.intents.envelope import Envelope
 from postroom.intents.gateway import Intake, Submission
 from postroom.intents.model import AgentIntent, IntentStatus
 from postroom.intents.threads import Threads
@@ -71,20 +72,19 @@ class IntentDesk:
         )
         return intent
 
-    def _envelope(self, sender: str, asked: SubmitIntent, key: str | None) -> dict[str, Any]:
+    def _envelope(self, sender: str, asked: SubmitIntent, key: str | None) -> Envelope:
         now = self.clock.now_us()
-        envelope = {
-            "version": "v1",
-            "intent_type": asked.intent_type,
-            "intent_id": asked.intent_id or self.mint(now),
-            "correlation_id": asked.correlation_id or self.mint(now),
-            "created_at": asked.created_at or to_text(now),
-            "from_agent": sender,
-            "to_agent": checked_address(asked.to_agent, "to_agent"),
-            "payload": asked.payload,
-        }
-        optional = {"idempotency_key": key, "metadata": asked.metadata}
-        return envelope | {name: value for name, value in optional.items() if value is not None}
+        return Envelope(
+            intent_type=asked.intent_type,
+            intent_id=asked.intent_id or self.mint(now),
+            correlation_id=asked.correlation_id or self.mint(now),
+            created_at=asked.created_at or to_text(now),
+            from_agent=sender,
+            to_agent=checked_address(asked.to_agent, "to_agent"),
+            payload=asked.payload,
+            metadata=asked.metadata,
+            idempotency_key=key,
+        )
 
     # News as it comes.
 

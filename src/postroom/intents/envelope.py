@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from postroom.intents.model import (
     APPROVAL,
@@ -25,6 +25,7 @@ from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import parse_address
 from postroom.people.model import InputMode
 
+_Part = TypeVar("_Part")
 _SHORT_NAMES: Final = {"ask": ASK, "reply": REPLY, "intent.ask": ASK, "intent.reply": REPLY}
 
 
@@ -58,6 +59,24 @@ class AssistantCall:
     connector: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    """An intent on its way from one agent to another; `payload` is as the schema of its type has it."""
+
+    intent_type: str
+    intent_id: str
+    correlation_id: str
+    created_at: str
+    from_agent: str
+    to_agent: str
+    payload: Mapping[str, Any]
+    metadata: Mapping[str, str] | None = None
+    idempotency_key: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        return _given({"version": "v1"} | {one.name: getattr(self, one.name) for one in fields(self)})
+
+
 def intent_type_of(name: str | None) -> str:
     """`ask` and `reply` will do; anything else is left to the schema to refuse."""
     return ASK if name is None else _SHORT_NAMES.get(name, name)
@@ -65,72 +84,72 @@ def intent_type_of(name: str | None) -> str:
 
 def build_envelope(
     call: AssistantCall, to_agent: str, *, intent_id: str, correlation_id: str, created_at: str
-) -> dict[str, Any]:
+) -> Envelope:
     """Valid by the schemas, or refused with every field that is not."""
     payload = _payload(call, created_at)
-    envelope: dict[str, Any] = {
-        "version": "v1",
-        "intent_type": call.intent_type,
-        "intent_id": intent_id,
-        "correlation_id": call.correlation_id or correlation_id,
-        "created_at": created_at,
-        "from_agent": call.from_agent,
-        "to_agent": to_agent,
-        "payload": payload,
-        "metadata": _metadata(call),
-    }
-    if key := call.idempotency_key or _natural_key(call, to_agent, payload):
-        envelope["idempotency_key"] = key
-    check_envelope(envelope)
+    said = payload.get("question") or payload.get("answer")
+    envelope = Envelope(
+        intent_type=call.intent_type,
+        intent_id=intent_id,
+        correlation_id=call.correlation_id or correlation_id,
+        created_at=created_at,
+        from_agent=call.from_agent,
+        to_agent=to_agent,
+        payload=payload,
+        metadata=_metadata(call),
+        idempotency_key=call.idempotency_key or _natural_key(call, to_agent, said),
+    )
+    check_envelope(envelope.document())
     return envelope
 
 
 def _payload(call: AssistantCall, now: str) -> dict[str, Any]:
-    payload = dict(call.payload)
-    if call.intent_type == REPLY:
-        _fill(payload, answer=call.answer or call.message, status=call.status or "answered", responded_at=now)
-        _fill(payload, clarification_question=call.clarification_question)
-        payload["responded_by"] = call.from_agent
-    else:
-        _fill(payload, question=call.question or call.message, requested_at=now)
-        _fill(payload, context=call.context, deadline_at=call.deadline_at)
-        payload["requested_by"] = call.from_agent
-    if workflow := _workflow(call):
-        payload["workflow"] = workflow
-    return payload
-
-
-def _fill(payload: dict[str, Any], **values: str | None) -> None:
     """The flat fields help out where the payload itself says nothing."""
-    for name, value in values.items():
-        if value is not None:
-            payload.setdefault(name, value)
-
-
-def _workflow(call: AssistantCall) -> dict[str, Any]:
-    parts = {
-        "macro_id": call.workflow_macro_id,
-        "params": dict(call.workflow_macro_params) if call.workflow_macro_params is not None else None,
-        "owner_agent": call.workflow_owner_agent,
-    }
-    return {name: value for name, value in parts.items() if value is not None}
+    if call.intent_type == REPLY:
+        by = "responded_by"
+        flat = {
+            "answer": call.answer or call.message,
+            "status": call.status or "answered",
+            "responded_at": now,
+            "clarification_question": call.clarification_question,
+        }
+    else:
+        by = "requested_by"
+        flat = {
+            "question": call.question or call.message,
+            "requested_at": now,
+            "context": call.context,
+            "deadline_at": call.deadline_at,
+        }
+    workflow = _given(
+        {
+            "macro_id": call.workflow_macro_id,
+            "params": call.workflow_macro_params,
+            "owner_agent": call.workflow_owner_agent,
+        }
+    )
+    return {**_given(flat), **call.payload, by: call.from_agent, **({"workflow": workflow} if workflow else {})}
 
 
 def _metadata(call: AssistantCall) -> dict[str, str]:
-    parts = {
-        "input_mode": str(call.input_mode),
-        "connector": call.connector or None,
-        "conversation_id": call.conversation_id,
-        "call_id": call.call_id,
-    }
+    return _given(
+        {
+            "input_mode": str(call.input_mode),
+            "connector": call.connector or None,
+            "conversation_id": call.conversation_id,
+            "call_id": call.call_id,
+        }
+    )
+
+
+def _given(parts: Mapping[str, _Part | None]) -> dict[str, _Part]:
     return {name: value for name, value in parts.items() if value is not None}
 
 
-def _natural_key(call: AssistantCall, to_agent: str, payload: Mapping[str, Any]) -> str | None:
+def _natural_key(call: AssistantCall, to_agent: str, said: object) -> str | None:
     """A host that repeats a call repeats its id; the content is in it, since some hosts reuse ids."""
     if call.call_id is None:
         return None
-    said = payload.get("question") or payload.get("answer")
     parts = [call.connector, call.conversation_id, call.call_id, call.from_agent, to_agent, call.intent_type, said]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()
 
@@ -236,33 +255,45 @@ class Parameter:
     required: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MacroOptions:
+    """What was said to a macro, or is its default; of what it does not take there is nothing."""
+
+    step_deadline_seconds: int
+    approver: str | None = None
+    recipients: tuple[str, ...] = ()
+    remind_after_seconds: int = 0
+    max_reminders: int = 0
+    escalate_to: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Macro:
     id: str
     description: str
     parameters: tuple[Parameter, ...]
-    build: Callable[[Mapping[str, Any], str, int], list[Step]]
+    build: Callable[[MacroOptions, str, int], list[Step]]
 
 
-def _patient_ask(values: Mapping[str, Any], to_agent: str, now_us: int) -> list[Step]:
+def _patient_ask(options: MacroOptions, to_agent: str, now_us: int) -> list[Step]:
     """Ask, remind, hand over when the time is up, and give up when it is up again."""
-    first = values.get("approver") or to_agent
-    patience = seconds(values["step_deadline_seconds"])
+    first = options.approver or to_agent
+    patience = seconds(options.step_deadline_seconds)
     steps = [Step(StepKind.ASK, now_us, first)]
-    for number in range(1, values["max_reminders"] + 1):
-        at = now_us + seconds(values["remind_after_seconds"]) * number
+    for number in range(1, options.max_reminders + 1):
+        at = now_us + seconds(options.remind_after_seconds) * number
         if at < now_us + patience:
             steps.append(Step(StepKind.REMIND, at, first))
     end = now_us + patience
-    if other := values.get("escalate_to"):
-        steps.append(Step(StepKind.ESCALATE, end, other))
+    if options.escalate_to:
+        steps.append(Step(StepKind.ESCALATE, end, options.escalate_to))
         end += patience
     return [*steps, Step(StepKind.EXPIRE, end, first)]
 
 
-def _ask_all(values: Mapping[str, Any], _to_agent: str, now_us: int) -> list[Step]:
-    asked = [Step(StepKind.ASK, now_us, one) for one in dict.fromkeys(values["recipients"])]
-    return [*asked, Step(StepKind.EXPIRE, now_us + seconds(values["step_deadline_seconds"]), asked[0].to_agent)]
+def _ask_all(options: MacroOptions, _to_agent: str, now_us: int) -> list[Step]:
+    asked = [Step(StepKind.ASK, now_us, one) for one in dict.fromkeys(options.recipients)]
+    return [*asked, Step(StepKind.EXPIRE, now_us + seconds(options.step_deadline_seconds), asked[0].to_agent)]
 
 
 _DEADLINE = Parameter("step_deadline_seconds", "seconds", "How long each person has to answer.", DAY)
@@ -312,7 +343,7 @@ def compile_macro(workflow: Mapping[str, Any], *, to_agent: str, now_us: int) ->
     params = workflow.get("params", {})
     if not isinstance(params, Mapping):
         raise _refused("params", "must be an object")
-    steps = tuple(sorted(macro.build(_values(macro, params), to_agent, now_us), key=lambda step: step.at_us))
+    steps = tuple(sorted(macro.build(_options(macro, params), to_agent, now_us), key=lambda step: step.at_us))
     if len(steps) > MAX_STEPS:
         raise _refused("params", f"make more than {MAX_STEPS} steps")
     return macro.id, steps
@@ -335,12 +366,12 @@ def patient_steps(*, to_agent: str, now_us: int, deadline_at_us: int | None, rem
     return tuple(sorted(steps, key=lambda step: step.at_us))
 
 
-def _values(macro: Macro, params: Mapping[str, Any]) -> dict[str, Any]:
+def _options(macro: Macro, params: Mapping[str, Any]) -> MacroOptions:
     known = {parameter.name: parameter for parameter in macro.parameters}
     for name in params:
         if name not in known:
             raise _refused(f"params.{name}"[:80], f"{macro.id} has no such parameter")
-    return {name: _value(parameter, params.get(name)) for name, parameter in known.items()}
+    return MacroOptions(**{name: _value(parameter, params.get(name)) for name, parameter in known.items()})
 
 
 def _value(parameter: Parameter, given: Any) -> Any:
@@ -359,7 +390,7 @@ def _value(parameter: Parameter, given: Any) -> Any:
         case _:
             if not isinstance(given, list) or not 1 <= len(given) <= _MOST_RECIPIENTS:
                 raise _refused(field, f"must be a list of 1 to {_MOST_RECIPIENTS} addresses")
-            return [_address(field, one) for one in given]
+            return tuple(_address(field, one) for one in given)
 
 
 def _number(field: str, given: Any, least: int, most: int) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from postroom.intents.directory import Acting, Directory, PersonTarget, check_may_answer
-from postroom.intents.envelope import check_envelope, compile_macro, patient_steps
+from postroom.intents.envelope import Envelope, check_envelope, compile_macro, patient_steps
 from postroom.intents.model import (
     APPROVAL,
     ASK,
@@ -19,6 +19,7 @@ from postroom.intents.model import (
     ORIGIN,
     REPLY,
     AgentIntent,
+    GivenAnswer,
     IntentChange,
     IntentStatus,
     MoveContext,
@@ -26,8 +27,8 @@ from postroom.intents.model import (
     Step,
     StepKind,
     WaitingReason,
-    answer_payload,
     answered,
+    given_answer,
     opened,
     unchanged,
     undecided,
@@ -55,7 +56,7 @@ class Submission:
     `acting` is the caller, for a reply that answers an ask.
     """
 
-    envelope: Mapping[str, Any]
+    envelope: Envelope
     submitted_by: str
     acting: Acting | None = None
     reply_to: str | None = None
@@ -73,9 +74,9 @@ class Intake:
 
     async def submit(self, submission: Submission) -> tuple[AgentIntent, bool]:
         """The same key and content answer with the first one; the same key and other content is a mistake."""
-        envelope = submission.envelope
-        check_envelope(envelope)
-        if len(json.dumps(dict(envelope)).encode()) > _MAX_BYTES:
+        document = submission.envelope.document()
+        check_envelope(document)
+        if len(json.dumps(document).encode()) > _MAX_BYTES:
             raise Refused(Code.TOO_LARGE, f"an intent may have at most {_MAX_BYTES} bytes")
         now = self.clock.now_us()
         intent = _intent(submission, now)
@@ -111,10 +112,11 @@ class Intake:
         if reply.intent_type != REPLY:
             return
         moment = MoveContext(self.clock.now_us(), acting.actor, self.mint)
+        given = GivenAnswer(**{name: value for name, value in reply.payload.items() if name != "workflow"})
 
         def answer(found: AgentIntent) -> IntentChange:
             check_may_answer(found, acting)
-            return answered(found, reply.payload, moment)
+            return answered(found, given, moment)
 
         for ask in await self.store.open_asks(reply.correlation_id, reply.to_agent):
             if again and (ask.waiting_reason is WaitingReason.AGENT or ask.created_at_us > reply.created_at_us):
@@ -125,7 +127,7 @@ class Intake:
 
 
 def _acting(submission: Submission) -> Acting:
-    sender = submission.envelope["from_agent"]
+    sender = submission.envelope.from_agent
     return submission.acting or Acting(sender, by_person=False, caller=submission.submitted_by)
 
 
@@ -139,19 +141,18 @@ def _approver_field(intent: AgentIntent, step: Step) -> str:
 
 def _intent(submission: Submission, now_us: int) -> AgentIntent:
     envelope = submission.envelope
-    payload: Mapping[str, Any] = envelope["payload"]
     deadline = _deadline(submission, now_us)
     macro_id, plan = _plan(submission, deadline, now_us)
     return AgentIntent(
-        id=str(envelope["intent_id"]).lower(),
-        intent_type=envelope["intent_type"],
-        correlation_id=str(envelope["correlation_id"]).lower(),
-        from_agent=envelope["from_agent"],
-        to_agent=envelope["to_agent"],
-        handler=plan[0].to_agent if macro_id == APPROVAL else envelope["to_agent"],
-        payload=payload,
-        metadata=envelope.get("metadata", {}),
-        idempotency_key=envelope.get("idempotency_key"),
+        id=envelope.intent_id.lower(),
+        intent_type=envelope.intent_type,
+        correlation_id=envelope.correlation_id.lower(),
+        from_agent=envelope.from_agent,
+        to_agent=envelope.to_agent,
+        handler=plan[0].to_agent if macro_id == APPROVAL else envelope.to_agent,
+        payload=envelope.payload,
+        metadata=envelope.metadata or {},
+        idempotency_key=envelope.idempotency_key,
         fingerprint=_fingerprint(submission),
         submitted_by=submission.submitted_by,
         reply_to=submission.reply_to,
@@ -172,8 +173,8 @@ def _intent(submission: Submission, now_us: int) -> AgentIntent:
 
 def _plan(submission: Submission, deadline_us: int | None, now_us: int) -> tuple[str | None, tuple[Step, ...]]:
     envelope = submission.envelope
-    to_agent, workflow = envelope["to_agent"], envelope["payload"].get("workflow")
-    if envelope["intent_type"] != ASK:
+    to_agent, workflow = envelope.to_agent, envelope.payload.get("workflow")
+    if envelope.intent_type != ASK:
         if workflow:
             raise Refused(Code.MACRO_INVALID, "payload.workflow: only an ask can be pursued by a macro")
         return None, (Step(StepKind.ASK, now_us, to_agent),)
@@ -185,7 +186,7 @@ def _plan(submission: Submission, deadline_us: int | None, now_us: int) -> tuple
 
 
 def _deadline(submission: Submission, now_us: int) -> int | None:
-    text = submission.deadline_at or submission.envelope["payload"].get("deadline_at")
+    text = submission.deadline_at or submission.envelope.payload.get("deadline_at")
     if text is None:
         return None
     try:
@@ -201,11 +202,11 @@ def _deadline(submission: Submission, now_us: int) -> int | None:
 def _fingerprint(submission: Submission) -> str:
     """What makes it this intent: not when it was written, nor the ids a retry makes anew."""
     envelope = submission.envelope
-    payload = {name: value for name, value in envelope["payload"].items() if name not in _VOLATILE}
+    payload = {name: value for name, value in envelope.payload.items() if name not in _VOLATILE}
     parts = [
-        envelope["intent_type"],
-        envelope["from_agent"],
-        envelope["to_agent"],
+        envelope.intent_type,
+        envelope.from_agent,
+        envelope.to_agent,
         payload,
         submission.reply_to,
         submission.deadline_at,
@@ -272,7 +273,7 @@ class IntentReplies:
         moment = MoveContext(self.clock.now_us(), writer.agent, self.mint)
         if not _may_decide(intent, writer, reply):
             return undecided(intent, text, moment)
-        return answered(intent, answer_payload(text, moment), moment)
+        return answered(intent, given_answer(text, moment), moment)
 
 
 def _may_decide(intent: AgentIntent, writer: PersonTarget, reply: InboundReply) -> bool:

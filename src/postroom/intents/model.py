@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Literal
 
@@ -221,6 +221,38 @@ _ASKING = frozenset({StepKind.ASK, StepKind.ESCALATE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What an event says besides, each of what concerns it."""
+
+    status: str | None = None
+    decision: str | None = None
+    undecided: bool | None = None
+    clarification_question: str | None = None
+    delegate_to: str | None = None
+    note: str | None = None
+    to_agent: str | None = None
+    code: str | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenAnswer:
+    """What somebody answered; `status` is the word of a reply, `decision` is there where it was to be decided."""
+
+    answer: str
+    status: str
+    responded_by: str
+    responded_at: str
+    clarification_question: str | None = None
+    decision: str | None = None
+
+
+def document(said: Details | GivenAnswer) -> dict[str, Any]:
+    """As it is kept with the intent and shown."""
+    return {name: value for name, value in asdict(said).items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IntentEvent:
     """Something that happened to an intent; `seq` counts from 1 without a gap."""
 
@@ -288,25 +320,24 @@ def agent_of(question: Question) -> str:
 
 def ended_by(question: Question, intent: AgentIntent) -> QuestionChange:
     """It was answered another way, or is not asked any more; every card says so."""
-    at_us, result = intent.updated_at_us, intent.result or {}
+    at_us = intent.updated_at_us
     if not question.is_open:
         return QuestionChange(question=question)
     if intent.status is IntentStatus.TIMED_OUT:
         return ended(question, QuestionMove.EXPIRE, at_us)
     if intent.status is not IntentStatus.COMPLETED:
         return ended(question, QuestionMove.CANCEL, at_us)
-    return ended(
-        question, QuestionMove.ANSWER, at_us, answer=_answer(result), answered_by=_answerer(question, intent, result)
-    )
+    return ended(question, QuestionMove.ANSWER, at_us, answer=_answer(intent), answered_by=_answerer(question, intent))
 
 
-def _answer(result: Mapping[str, Any]) -> QuestionAnswer:
+def _answer(intent: AgentIntent) -> QuestionAnswer:
+    result = intent.result or {}
     decision = _DECISIONS.get(str(result.get("decision")))
     return QuestionAnswer(value=decision) if decision else QuestionAnswer(text=str(result.get("answer") or ""))
 
 
-def _answerer(question: Question, intent: AgentIntent, result: Mapping[str, Any]) -> AnsweredBy:
-    agent = str(result.get("responded_by") or intent.handler)
+def _answerer(question: Question, intent: AgentIntent) -> AnsweredBy:
+    agent = str((intent.result or {}).get("responded_by") or intent.handler)
     own = agent == agent_of(question) and question.people
     return AnsweredBy(
         person_id=question.people[0].id if own else agent,
@@ -340,7 +371,7 @@ def moved(
     goal: IntentStatus,
     moment: MoveContext,
     *,
-    payload: Mapping[str, Any] | None = None,
+    details: Details | Mapping[str, Any] | None = None,
     waiting_reason: WaitingReason | None = None,
     result: Mapping[str, Any] | None = None,
     says: AddedMessage | None = None,
@@ -350,7 +381,7 @@ def moved(
     for status in steps_to(intent.status, goal):
         last = status is goal
         reason = waiting_reason if status is IntentStatus.WAITING else None
-        event = _event(intent, intent.seq + 1, event_of(status), status, moment, reason, payload if last else None)
+        event = _event(intent, intent.seq + 1, event_of(status), status, moment, reason, details if last else None)
         events.append(event)
         intent = replace(intent, status=status, seq=event.seq, waiting_reason=reason)
     after = replace(
@@ -365,10 +396,10 @@ def moved(
 
 
 def noted(
-    intent: AgentIntent, event_type: IntentEventType, moment: MoveContext, payload: Mapping[str, Any] | None = None
+    intent: AgentIntent, event_type: IntentEventType, moment: MoveContext, details: Details | None = None
 ) -> IntentChange:
     """Something happened that changes no status."""
-    event = _event(intent, intent.seq + 1, event_type, intent.status, moment, intent.waiting_reason, payload)
+    event = _event(intent, intent.seq + 1, event_type, intent.status, moment, intent.waiting_reason, details)
     return IntentChange(intent=replace(intent, seq=event.seq, updated_at_us=moment.now_us), events=(event,))
 
 
@@ -389,7 +420,7 @@ def _event(
     status: IntentStatus,
     moment: MoveContext,
     reason: WaitingReason | None = None,
-    payload: Mapping[str, Any] | None = None,
+    details: Details | Mapping[str, Any] | None = None,
 ) -> IntentEvent:
     return IntentEvent(
         id=moment.mint(moment.now_us),
@@ -400,7 +431,7 @@ def _event(
         at_us=moment.now_us,
         actor=moment.actor,
         waiting_reason=reason,
-        payload=dict(payload or {}),
+        payload=document(details) if isinstance(details, Details) else details or {},
     )
 
 
@@ -413,27 +444,21 @@ _APPROVES: Final = frozenset([APPROVE_WORD, "yes"])
 _REJECTS: Final = frozenset([REJECT_WORD, "no"])
 
 
-def answer_payload(text: str, moment: MoveContext, status: str = "answered") -> dict[str, Any]:
-    return {
-        "answer": text,
-        "status": status,
-        "responded_by": moment.actor,
-        "responded_at": to_text(moment.now_us),
-    }
+def given_answer(text: str, moment: MoveContext, status: str = "answered") -> GivenAnswer:
+    return GivenAnswer(answer=text, status=status, responded_by=moment.actor, responded_at=to_text(moment.now_us))
 
 
-def answered(ask: AgentIntent, answer: Mapping[str, Any], moment: MoveContext) -> IntentChange:
+def answered(ask: AgentIntent, given: GivenAnswer, moment: MoveContext) -> IntentChange:
     """What an answer makes of an ask that is still open; who gave it is who acts, whatever it claims."""
-    answer = {**answer, "responded_by": moment.actor}
-    if answer["status"] == "needs_clarification":
-        return _asked_back(ask, answer, moment)
-    if ask.macro_id == APPROVAL and answer["status"] == "declined":
-        return decided(ask, approve=False, comment=answer["answer"], moment=moment)
-    if ask.macro_id == APPROVAL and answer["status"] == "answered":
-        return _decided_by_words(ask, answer["answer"], moment)
-    goal = IntentStatus.TIMED_OUT if answer["status"] == "timeout" else IntentStatus.COMPLETED
-    says = AddedMessage(moment.actor, answer["answer"])
-    return moved(ask, goal, moment, payload={"status": answer["status"]}, result=answer, says=says)
+    if given.status == "needs_clarification":
+        return _asked_back(ask, given, moment)
+    if ask.macro_id == APPROVAL and given.status == "declined":
+        return decided(ask, approve=False, comment=given.answer, moment=moment)
+    if ask.macro_id == APPROVAL and given.status == "answered":
+        return _decided_by_words(ask, given.answer, moment)
+    goal = IntentStatus.TIMED_OUT if given.status == "timeout" else IntentStatus.COMPLETED
+    says, result = AddedMessage(moment.actor, given.answer), document(replace(given, responded_by=moment.actor))
+    return moved(ask, goal, moment, details=Details(status=given.status), result=result, says=says)
 
 
 def _decided_by_words(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChange:
@@ -448,7 +473,7 @@ def undecided(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChan
     """Words that are kept and decide nothing."""
     seen = unchanged(intent)
     if intent.status is not IntentStatus.IN_PROGRESS:
-        seen = moved(intent, IntentStatus.IN_PROGRESS, moment, payload={"undecided": True})
+        seen = moved(intent, IntentStatus.IN_PROGRESS, moment, details=Details(undecided=True))
     return IntentChange(intent=seen.intent, events=seen.events, says=AddedMessage(moment.actor, text))
 
 
@@ -460,12 +485,32 @@ def said_after(intent: AgentIntent, text: str, moment: MoveContext) -> IntentCha
 
 def decided(intent: AgentIntent, *, approve: bool, comment: str, moment: MoveContext) -> IntentChange:
     decision, status = ("approved", "answered") if approve else ("rejected", "declined")
-    result = {**answer_payload(comment or decision, moment, status), "decision": decision}
+    result = document(replace(given_answer(comment or decision, moment, status), decision=decision))
     says = AddedMessage(moment.actor, comment or decision)
-    return moved(intent, IntentStatus.COMPLETED, moment, payload={"decision": decision}, result=result, says=says)
+    return moved(intent, IntentStatus.COMPLETED, moment, details=Details(decision=decision), result=result, says=says)
 
 
-def _asked_back(ask: AgentIntent, answer: Mapping[str, Any], moment: MoveContext) -> IntentChange:
+def butler_answered(intent: AgentIntent, words: str, moment: MoveContext) -> IntentChange:
+    """The last thing a butler's session said is its answer."""
+    given = given_answer(storable((words or "done")[:MAX_ANSWER_CHARACTERS]), moment)
+    says = AddedMessage(moment.actor, given.answer)
+    return moved(intent, IntentStatus.COMPLETED, moment, result=document(given), says=says)
+
+
+def failed(
+    intent: AgentIntent, goal: IntentStatus, code: Code | str, message: str, moment: MoveContext
+) -> IntentChange:
+    details = Details(code=str(code), message=message)
+    return moved(intent, goal, moment, details=details, result={"error": document(details)})
+
+
+def undeliverable(intent: AgentIntent, code: Code | str, message: str, moment: MoveContext) -> IntentChange:
+    """It did not get somewhere, and goes on."""
+    details = Details(code=str(code), message=message)
+    return noted(intent, IntentEventType.DELIVERY_FAILED, moment, details)
+
+
+def _asked_back(ask: AgentIntent, given: GivenAnswer, moment: MoveContext) -> IntentChange:
     working = unchanged(ask)
     if ask.status is IntentStatus.WAITING:
         working = moved(ask, IntentStatus.IN_PROGRESS, moment)
@@ -476,13 +521,7 @@ def _asked_back(ask: AgentIntent, answer: Mapping[str, Any], moment: MoveContext
             IntentStatus.WAITING,
             moment,
             waiting_reason=WaitingReason.AGENT,
-            payload={"clarification_question": answer["clarification_question"]},
-            says=AddedMessage(moment.actor, answer["answer"]),
+            details=Details(clarification_question=given.clarification_question),
+            says=AddedMessage(moment.actor, given.answer),
         ),
     )
-
-
-def butler_answer(result: Mapping[str, Any], agent: str, now: str) -> dict[str, Any]:
-    """Whatever a butler's session said, as the payload of a reply; older households kept words as they came."""
-    said = next((str(result[name]) for name in ("answer", "output", "text", "message") if result.get(name)), "done")
-    return {"answer": storable(said[:5000]), "status": "answered", "responded_by": agent, "responded_at": now}

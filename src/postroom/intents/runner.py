@@ -15,23 +15,22 @@ from postroom.butlers.model import SessionStatus
 from postroom.intents.courier import SYSTEM, Courier, arrived
 from postroom.intents.model import (
     APPROVAL,
-    AddedMessage,
     AgentIntent,
     IntentChange,
-    IntentEventType,
     IntentStatus,
     MoveContext,
     WaitingReason,
-    butler_answer,
+    butler_answered,
+    failed,
     moved,
-    noted,
     unchanged,
+    undeliverable,
 )
 from postroom.intents.store import RoutedSession, StoredIntents
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import Code, PostroomError, StoreUnavailable
-from postroom.kernel.values.ids import seconds, to_text
+from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import BUTLER_PREFIX
 from postroom.kernel.webhooks import Webhooks
 from postroom.message.delivery import TERMINAL, Status
@@ -214,23 +213,20 @@ def worked(intent: AgentIntent, session: RoutedSession, moment: MoveContext) -> 
     if intent.macro_id == APPROVAL:  # routed there before such an approver was refused
         return _lost(seen, "only a person can decide this", moment)
     agent = BUTLER_PREFIX + session.butler
-    answer = butler_answer({"text": session.said}, agent, to_text(moment.now_us))
-    says = AddedMessage(agent, answer["answer"])
-    actor = MoveContext(moment.now_us, agent, moment.mint)
-    return moved(seen, IntentStatus.COMPLETED, actor, result=answer, says=says)
+    return butler_answered(seen, session.said, replace(moment, actor=agent))
 
 
 def given_up(intent: AgentIntent, error: str, moment: MoveContext) -> IntentChange:
     """What our own failure makes of an intent: `error` is the name of its kind, never its words."""
-    payload = {"code": str(Code.INTERNAL), "message": f"it failed {MAX_TRIES} times and was given up ({error})"}
+    words = f"it failed {MAX_TRIES} times and was given up ({error})"
     left = replace(intent, carried=False)
     if not intent.is_open:
-        return noted(left, IntentEventType.DELIVERY_FAILED, moment, payload)
-    return moved(left, IntentStatus.FAILED, moment, payload=payload, result={"error": payload})
+        return undeliverable(left, Code.INTERNAL, words, moment)
+    return failed(left, IntentStatus.FAILED, Code.INTERNAL, words, moment)
 
 
 def _lost(intent: AgentIntent, failure: str | None, moment: MoveContext) -> IntentChange:
-    payload = {"code": str(Code.DELIVERY_FAILED), "message": failure or "the delivery failed"}
+    words = failure or "the delivery failed"
     if any(step.kind != "expire" for step in intent.plan[intent.position :]):
-        return noted(intent, IntentEventType.DELIVERY_FAILED, moment, payload)
-    return moved(intent, IntentStatus.FAILED, moment, payload=payload, result={"error": payload})
+        return undeliverable(intent, Code.DELIVERY_FAILED, words, moment)
+    return failed(intent, IntentStatus.FAILED, Code.DELIVERY_FAILED, words, moment)

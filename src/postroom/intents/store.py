@@ -38,7 +38,6 @@ from postroom.intents.model import (
     ASK,
     ORIGIN,
     TERMINAL,
-    AddedMessage,
     AgentIntent,
     IntentChange,
     IntentEvent,
@@ -161,10 +160,6 @@ _FIXED: Final = (
     *("id", "intent_type", "correlation_id", "from_agent", "to_agent", "payload", "metadata", "idempotency_key"),
     *("fingerprint", "submitted_by", "reply_to", "deadline_at_us", "macro_id", "created_at_us"),
 )
-
-
-def changing_columns(intent: AgentIntent) -> dict[str, Any]:
-    return values(intent, without=_FIXED)
 
 
 def read_intent(row: Row[Any]) -> AgentIntent:
@@ -371,7 +366,7 @@ class StoredIntents:
         over = before.is_open and not change.intent.is_open
         asked = hold_questions(connection, SubjectKind.INTENT, [before.id]) if over else []
         if change.intent != before:
-            changed = changing_columns(change.intent)
+            changed = values(change.intent, without=_FIXED)
             connection.execute(update(intents).where(intents.c.id == before.id).values(changed))
         self._append(connection, change, before)
         for question in asked:
@@ -382,7 +377,16 @@ class StoredIntents:
     def _append(self, connection: Connection, change: IntentChange, before: AgentIntent | None = None) -> None:
         """The events last, because from there to the commit everybody else waits."""
         if change.says is not None:
-            connection.execute(insert(intent_messages), self._message(change.intent, change.says))
+            at_us = change.intent.updated_at_us
+            connection.execute(
+                insert(intent_messages).values(
+                    id=self._mint(at_us),
+                    intent_id=change.intent.id,
+                    author=change.says.author,
+                    message=change.says.message,
+                    created_at=at_us,
+                )
+            )
         if change.events:
             _tell_subscribers(connection, change, self._mint)
             newcomers = _newcomers(connection, change.intent, before)
@@ -391,15 +395,6 @@ class StoredIntents:
             connection.execute(insert(intent_events).values(position=_NEXT_POSITION), events)
             if newcomers:
                 connection.execute(insert(intent_members).values(position=_LAST_POSITION), newcomers)
-
-    def _message(self, intent: AgentIntent, says: AddedMessage) -> dict[str, Any]:
-        return {
-            "id": self._mint(intent.updated_at_us),
-            "intent_id": intent.id,
-            "author": says.author,
-            "message": says.message,
-            "created_at": intent.updated_at_us,
-        }
 
 
 def _row(connection: Connection, intent_id: str, *, lock: bool = False) -> Row[Any] | None:

@@ -16,6 +16,7 @@ from postroom.intents.model import (
     UNANSWERED,
     AddedMessage,
     AgentIntent,
+    Details,
     Folder,
     IntentChange,
     IntentEvent,
@@ -25,9 +26,9 @@ from postroom.intents.model import (
     Step,
     StepKind,
     ThreadMessage,
-    answer_payload,
     answered,
     decided,
+    given_answer,
     moved,
     noted,
     said_after,
@@ -111,7 +112,7 @@ class Threads:
             if not intent.is_open:
                 return said_after(intent, message, moment)
             check_may_answer(intent, acting)
-            return answered(intent, answer_payload(message, moment), moment)
+            return answered(intent, given_answer(message, moment), moment)
 
         return await self._change(acting, thread_id, decide)
 
@@ -141,14 +142,14 @@ class Threads:
             step = Step(StepKind.ASK, moment.now_us, delegate_to)
             plan = (*intent.plan[: intent.position], step, *intent.plan[intent.position :])
             after = replace(intent, handler=delegate_to, plan=plan, next_at_us=moment.now_us)
-            return noted(after, IntentEventType.TRANSFER, moment, {"delegate_to": delegate_to, "note": note})
+            return noted(after, IntentEventType.TRANSFER, moment, Details(delegate_to=delegate_to, note=note))
 
         return await self._change(acting, thread_id, hand_over)
 
     async def resolve(
         self, acting: Acting, intent_id: str, goal: IntentStatus, outcome: Mapping[str, Any]
     ) -> IntentChange:
-        """COMPLETED or FAILED by whoever was asked, CANCELED by whoever asked."""
+        """COMPLETED or FAILED by whoever was asked, CANCELED by whoever asked; who is said to have answered acts."""
 
         def end(intent: AgentIntent) -> IntentChange:
             if goal is not IntentStatus.CANCELED:
@@ -156,9 +157,10 @@ class Threads:
             elif acting.agent != intent.from_agent and not acting.anyone:
                 raise Refused(Code.POLICY_DENIED, "only the sender can cancel an intent")
             answer = outcome.get("answer")
-            result = _by(acting, outcome) if goal is IntentStatus.COMPLETED else outcome
+            done = goal is IntentStatus.COMPLETED
+            result = {**outcome, "responded_by": acting.actor} if done else outcome
             says = AddedMessage(acting.actor, answer) if isinstance(answer, str) else None
-            return moved(intent, goal, self._moment(acting), payload=result, result=result, says=says)
+            return moved(intent, goal, self._moment(acting), details=result, result=result, says=says)
 
         await self.visible(acting, intent_id)
         change = await self.store.update(intent_id, end)
@@ -176,7 +178,7 @@ class Threads:
                 raise Refused(Code.ILLEGAL_TRANSITION, f"an intent that is {intent.status} does not wait")
             if outcome is None:
                 return moved(intent, IntentStatus.IN_PROGRESS, moment)
-            return moved(intent, IntentStatus.COMPLETED, moment, result=_by(acting, outcome))
+            return moved(intent, IntentStatus.COMPLETED, moment, result={**outcome, "responded_by": acting.actor})
 
         return await self._change(acting, intent_id, go_on)
 
@@ -201,11 +203,6 @@ class Threads:
 
     def _moment(self, acting: Acting) -> MoveContext:
         return MoveContext(self.clock.now_us(), acting.actor, self.mint)
-
-
-def _by(acting: Acting, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Who is said to have answered is who acts."""
-    return {**outcome, "responded_by": acting.actor}
 
 
 def _check_open(intent: AgentIntent) -> None:

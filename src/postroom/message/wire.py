@@ -288,6 +288,7 @@ def _check_thread(fields: Fields, intent: str, can: Capabilities, thread: str | 
 _ERROR_CLASSES: Final = {str(one): one for one in ErrorClass}
 _ANSWERS: Final = {str(one): one for one in AnswerStatus}
 _STATUSES: Final = {str(one): one for one in Status}
+_WORDS: Final = ("answer", "output", "text", "message")  # what a butler says stands in one of them
 
 
 def notify_response(outcome: Outcome) -> dict[str, Any]:
@@ -368,9 +369,12 @@ def read_routed(answer: Mapping[str, Any]) -> Routed:
     if answer.get("status") == AnswerStatus.ERROR:
         told = read_response(answer)
         return Routed(error=told.error or InternalError("the butler failed"), retryable=told.retryable)
-    result = answer.get("result")
+    result, has_result = _object(answer, "result"), isinstance(answer.get("result"), Mapping)
+    words = next((str(result[name]) for name in _WORDS if result.get(name)), "")
     return Routed(
-        result=result if isinstance(result, Mapping) else None, finished=answer.get("status") == AnswerStatus.OK
+        said=words if has_result else None,
+        session_id=str(result.get("session_id") or ""),
+        finished=answer.get("status") == AnswerStatus.OK,
     )
 
 
@@ -429,9 +433,10 @@ NOTIFY_RESPONSE_V1: Final = "notify_response.v1"
 
 @record
 class Routed:
-    """What a butler made of a route; `result` is there when it has finished, `error` when it did not take it."""
+    """What a butler made of a route; `said` is there when it has finished, `error` when it did not take it."""
 
-    result: Mapping[str, Any] | None = None
+    said: str | None = None
+    session_id: str = ""
     finished: bool = False
     error: PostroomError | None = None
     retryable: bool = False
