@@ -78,7 +78,7 @@ def brought(provider: HttpProvider) -> list[tuple[str, bytes]]:
     asked = [parse_qs(one.content.decode()) for one in provider.asides if one.path.endswith(_ASK)]
     contents = [one.content for one in provider.asides if one.path == _UPLOAD]
     published = [one for one in provider.messages if one.path.endswith("/files.completeUploadExternal")]
-    assert len(published) == len(asked) == len(contents)
+    assert sum(len(one.body["files"]) for one in published) == len(asked) == len(contents)
     return [(one["filename"][0], content) for one, content in zip(asked, contents, strict=True)]
 
 

@@ -371,6 +371,27 @@ async def test_on_ntfy_the_first_file_is_one_message_with_the_text_and_stays_whe
     assert named["The better report"] == first[0]["body"]["attachment"]["url"]
 
 
+@pytest.mark.requirement("content:slack-files")
+async def test_on_slack_text_picture_and_file_are_one_message_and_are_changed_and_recalled_as_one(
+    tmp_path: Path,
+) -> None:
+    files = [data(PNG, "bild.png"), data(b"1,2", "numbers.csv")]
+    async with fakes() as services, living(tmp_path / "played", QUICK, LIFTED, accounts_at(services)) as house:
+        await has_address(house, "slack", rank=2, address=OWNERS["slack"])
+        sent = await house.notify(channel="slack", attachments=files, message="The **report**", format="markdown")
+        [shown] = await house.received("slack")
+        correction = {"delivery_id": sent["delivery"]["delivery_id"]}
+        revised = await house.call("health", "revise", correction | {"message": "The better report"})
+        [changed] = await house.received("slack")
+        recalled = await house.call("health", "recall", correction)
+        left = await house.received("slack")
+
+    assert (sent["status"], revised["status"], recalled["status"]) == ("ok", "revised", "recalled")
+    assert (shown["text"], changed["text"]) == ("The report", "The better report")
+    assert [one["name"] for one in shown["attachments"]] == ["bild.png", "numbers.csv"]
+    assert [one for one in left if not one["deleted"]] == []
+
+
 # A message with files that waits for a person: what the person sees, and that it is what is sent.
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(2)</script></svg>'
 

@@ -115,12 +115,11 @@ async def sent(given: Message, workspace: Workspace, parts: slice = slice(None))
 
 
 @pytest.mark.requirement("content:slack-files")
-async def test_the_bytes_are_brought_first_and_then_published_in_the_direct_message() -> None:
-    server, receipts = await sent(message(), Workspace())
+async def test_the_bytes_are_brought_first_and_then_published_in_one_message_with_the_text() -> None:
+    server, [receipt] = await sent(message(text="*the* <!here> report"), Workspace())
 
     asked, brought, published = server.seen[-3:]
     assert [one.path for one in server.seen] == [
-        "/api/chat.postMessage",
         "/api/conversations.open",
         ASK,
         BRING,
@@ -128,8 +127,23 @@ async def test_the_bytes_are_brought_first_and_then_published_in_the_direct_mess
     ]
     assert asked.fields == {"filename": PDF.name, "length": "256"}
     assert (brought.content, brought.headers.get("Authorization")) == (bytes(range(256)), None)
-    assert published.json == {"files": [{"id": "F1", "title": PDF.name}], "channel_id": "D1"}
-    assert (receipts[1].provider_id, receipts[1].conversation) == ("file:F1", "D1")
+    words = {"type": "plain_text", "text": "*the* &lt;!here&gt; report", "emoji": True}
+    assert published.json == {
+        "files": [{"id": "F1", "title": PDF.name}],
+        "channel_id": "D1",
+        "blocks": [{"type": "section", "text": words}],
+    }
+    assert (receipt.provider_id, receipt.conversation) == ("file:F1", "D1")
+
+
+@pytest.mark.requirement("content:slack-files")
+async def test_a_longer_text_comes_first_and_all_files_follow_in_one_message() -> None:
+    server, receipts = await sent(message(text="word " * 1_000, attachments=(PDF, PDF)), Workspace())
+
+    assert [one.path for one in server.seen].count(PUBLISH) == 1
+    assert [one["title"] for one in server.seen[-1].json["files"]] == [PDF.name, PDF.name]
+    assert "blocks" not in server.seen[-1].json
+    assert len(receipts) == 4 and receipts[2].also == ("file:F1",)
 
 
 async def test_where_slack_names_the_message_that_shows_it_the_receipt_does() -> None:
@@ -137,7 +151,7 @@ async def test_where_slack_names_the_message_that_shows_it_the_receipt_does() ->
 
     _, receipts = await sent(message(), workspace)
 
-    assert receipts[1].provider_id == "1700000000.000200"
+    assert receipts[0].provider_id == "1700000000.000200"
 
 
 async def test_a_reply_stays_in_its_thread_and_a_repetition_is_marked() -> None:
@@ -146,7 +160,7 @@ async def test_a_reply_stays_in_its_thread_and_a_repetition_is_marked() -> None:
     server, _ = await sent(given, Workspace())
 
     assert server.seen[-1].json["thread_ts"] == "1700000000.000001"
-    assert server.seen[-1].json["initial_comment"] == REPEAT_MARK
+    assert REPEAT_MARK in server.seen[-1].json["blocks"][0]["text"]["text"]
 
 
 @pytest.mark.requirement("content:files-no-doubt")
@@ -184,7 +198,7 @@ async def test_whether_a_file_arrived_is_not_claimed_to_be_known() -> None:
 
     channel = Slack("slack", TOKEN, files=FILES)
     with pytest.raises(TargetUnavailable, match="this very file"):
-        await channel.find(channel.prepare(message())[1], datetime.now(UTC), 5.0)
+        await channel.find(channel.prepare(message())[0], datetime.now(UTC), 5.0)
     await channel.close()
 
 

@@ -51,6 +51,7 @@ class SlackFace:
             "conversations.open": methods.open_conversation,
             "conversations.history": methods.history,
             "conversations.replies": methods.replies,
+            "files.info": self._uploads.info,
             "assistant.threads.setStatus": methods.set_status,  # shows for a moment, and leaves nothing
         }
         self._sending: dict[str, Method] = {
@@ -61,6 +62,7 @@ class SlackFace:
             "reactions.add": methods.react,
             "reactions.remove": methods.unreact,
             PUBLISH: self._uploads.publish,
+            "files.delete": self._uploads.delete,
         }
 
     @property

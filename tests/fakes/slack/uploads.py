@@ -14,6 +14,7 @@ from postroom.sandbox.records import ArrivedFile, SandboxFile, given_file, pictu
 from tests.fakes.face import FaceParts
 from tests.fakes.record import KEPT_FILES, FaceMessage
 from tests.fakes.slack.arguments import SlackArguments
+from tests.fakes.slack.block_kit import checked, seen
 from tests.fakes.slack.methods import stamp
 from tests.fakes.slack.workspace import SlackError, conversation
 
@@ -22,6 +23,7 @@ PUBLISH: Final = "files.completeUploadExternal"
 ROUTE: Final = "/slack/upload/{ticket}"
 MOST_BYTES: Final = 128 * 1_048_576
 _MOST_OPEN: Final = 100
+_MOST_LOOKED_THROUGH: Final = 500
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,6 +73,7 @@ class OpenUploads:
         self, place: str, given: SlackArguments, told: Sequence[Mapping[str, str]], files: Sequence[SandboxFile]
     ) -> FaceMessage:
         now_us, comment = self._parts.clock.now_us(), given.text("initial_comment")
+        blocks = [] if comment else checked(given.structure("blocks", "invalid_blocks_format"))
         listed = [
             dict(one) | {"name": file.name, "mimetype": file.media_type, "size": file.size}
             for one, file in zip(told, files, strict=True)
@@ -78,12 +81,37 @@ class OpenUploads:
         kept = [one.listing() for one in files]
         return self._parts.ledger.keep(
             place=place,
-            text=comment,
-            body={"text": comment, "blocks": [], "subtype": "file_share", "files": listed, KEPT_FILES: kept},
+            text=seen(comment, blocks),
+            body={"text": comment, "blocks": blocks, "subtype": "file_share", "files": listed, KEPT_FILES: kept},
             name=lambda number: stamp(now_us, number),
             now_us=now_us,
             thread=given.text("thread_ts") or None,
         )
+
+    def info(self, given: SlackArguments) -> dict[str, Any]:
+        shown = self._shown(given.text("file"))
+        return {"file": {"id": given.text("file"), "shares": {"private": {shown.place: [{"ts": shown.message_id}]}}}}
+
+    def delete(self, given: SlackArguments) -> dict[str, Any]:
+        """What is said beside the file stays."""
+        found = self._shown(given.text("file"))
+        left = [
+            (one, kept)
+            for one, kept in zip(found.body["files"], found.body[KEPT_FILES], strict=True)
+            if one["id"] != given.text("file")
+        ]
+        if not left and not found.text:
+            self._parts.ledger.delete(found)
+        else:
+            files = {"files": [one for one, _ in left], KEPT_FILES: [kept for _, kept in left]}
+            self._parts.ledger.edit(found, found.text, {**found.body, **files})
+        return {}
+
+    def _shown(self, file_id: str) -> FaceMessage:
+        for message in self._parts.ledger.messages(limit=_MOST_LOOKED_THROUGH):
+            if not message.is_deleted and any(one["id"] == file_id for one in message.body.get("files") or ()):
+                return message
+        raise SlackError("file_not_found")
 
     def _uploaded(self, file_id: str) -> _Upload:
         found = next((one for one in self._open.values() if one.file_id == file_id), None)

@@ -21,6 +21,7 @@ from postroom.channels.slack.web_api import (
     POST,
     PUBLISH,
     REACT,
+    SHARED,
     UPDATE,
     SlackCall,
     address,
@@ -71,12 +72,22 @@ def build(message: Message, key: bytes) -> Sequence[SlackCall]:
 
 
 def _posts(message: Message, key: bytes, where: JsonBody) -> Sequence[SlackCall]:
-    """Buttons stand under the last text; the files come after it, each published by itself."""
+    """
+    Buttons stand under the last text; the files come after it in one message, which says a text that has room there.
+
+    The text goes as blocks: Slack would read looks and mentions into a comment.
+    """
     check_text(message)
     to = {"channel": _address(message)} | where
     bodies = _bodies(message, key, to, _contents(message))
-    bodies[-1]["blocks"] += _actions(message.markup)
-    return (*(SlackCall(method=POST, body=body) for body in bodies), *_files(message, to))
+    actions = _actions(message.markup)
+    if message.attachments and len(bodies) == 1 and not actions:
+        repeated = message.repeated and bodies[0]["text"] == _parts(message, repeated=False)[0]["text"]
+        bodies[0]["blocks"] += [section(REPEAT_MARK)] if repeated else []
+        return _share(message, bodies[0])
+    bodies[-1]["blocks"] += actions
+    posts = [SlackCall(method=POST, body=body) for body in bodies]
+    return (*posts, *_share(message, to | ({"initial_comment": REPEAT_MARK} if message.repeated else {})))
 
 
 def _bodies(message: Message, key: bytes, to: JsonBody, texts: list[JsonBody]) -> list[JsonBody]:
@@ -86,10 +97,12 @@ def _bodies(message: Message, key: bytes, to: JsonBody, texts: list[JsonBody]) -
     ]
 
 
-def _files(message: Message, to: JsonBody) -> Iterator[SlackCall]:
-    for place, one in enumerate(message.attachments, 1):
-        is_marked = message.repeated and place == len(message.attachments)
-        yield SlackCall(method=PUBLISH, body=to | ({"initial_comment": REPEAT_MARK} if is_marked else {}), file=one)
+def _share(message: Message, body: JsonBody) -> Sequence[SlackCall]:
+    """As many parts as there are files, for each has a name of its own."""
+    if not message.attachments:
+        return ()
+    shared = SlackCall(method=PUBLISH, body={"channel": body["channel"]}, shared=True)
+    return (SlackCall(method=PUBLISH, body=body, files=message.attachments), *[shared] * (len(message.attachments) - 1))
 
 
 def _edits(message: Message, revises: Revision, key: bytes) -> Sequence[SlackCall]:
@@ -99,7 +112,9 @@ def _edits(message: Message, revises: Revision, key: bytes) -> Sequence[SlackCal
     """
     channel = revises.conversation or _address(message)
     if revises.deletes:
-        return tuple(_deletion(one, channel) for one in revises.standing)
+        with_text = revises.worded[:1] if revises.files >= len(revises.provider_ids) else ()
+        named = [one for one in revises.standing if not one.startswith(SHARED)]
+        return tuple(_deletion(one, channel, is_message=one in with_text) for one in named)
     if message.markup is not None and message.markup.force_reply:
         raise ValidationError("an edit cannot ask for a reply")
     under, stamps = _actions(message.markup), _stamps(revises)
@@ -117,9 +132,9 @@ def _edits(message: Message, revises: Revision, key: bytes) -> Sequence[SlackCal
     return (last, *others, *(SlackCall(method=POST, body=body) for body in added))
 
 
-def _deletion(sent_id: str, place: str) -> SlackCall:
-    """A file of which Slack did not say in which message it stands is deleted itself."""
-    if sent_id.startswith(FILE_ID):
+def _deletion(sent_id: str, place: str, *, is_message: bool = False) -> SlackCall:
+    """A file of which Slack did not say in which message it stands is deleted itself, unless words stand there, too."""
+    if sent_id.startswith(FILE_ID) and not is_message:
         return SlackCall(method=DELETE_FILE, body={"file": sent_id.removeprefix(FILE_ID)})
     return SlackCall(method=DELETE, body={"channel": place, "ts": _stamp(sent_id)})
 
@@ -176,7 +191,8 @@ def _stamps(revises: Revision) -> list[str]:
 
 
 def _stamp(sent_id: str) -> str:
-    if not _SENT_ID.fullmatch(sent_id):
+    """Or a file, by which the message with its words is found when it is to be changed."""
+    if not _SENT_ID.fullmatch(sent_id) and not sent_id.startswith(FILE_ID):
         raise ValidationError("only a Slack message can be edited")
     return sent_id
 

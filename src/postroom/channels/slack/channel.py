@@ -31,6 +31,7 @@ from postroom.channels.slack.web_api import (
     FILE_ID,
     POST,
     REACT,
+    SHARED,
     MessageGone,
     ReactionStands,
     SlackCall,
@@ -44,7 +45,7 @@ from postroom.channels.slack.web_api import (
 )
 from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, provider_words
 from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable
-from postroom.message.attachment import Attachment, FileContents
+from postroom.message.attachment import FileContents
 from postroom.message.delivery import Message, Receipt, ReceiptKind
 from postroom.message.inbound import InboundEvent, InboundFile, InboundMessage
 
@@ -96,17 +97,20 @@ class Slack:
         return build(message, self._key)
 
     async def send(self, part: SlackCall, timeout_seconds: float) -> Receipt:
-        if part.file is not None:
-            return await self._publish(part, part.file, timeout_seconds)
+        if part.shared:
+            return Receipt(f"{SHARED}{part.channel}")
+        if part.files:
+            return await self._publish(part, timeout_seconds)
         call = await self._ready(part, timeout_seconds)
+        about = str(part.body.get("ts", ""))
         try:
-            return _receipt(call, await self._api.call(call.method, call.body, timeout_seconds))
+            return _receipt(call, await self._api.call(call.method, call.body, timeout_seconds), about)
         except ReactionStands:
-            return _receipt(call, {})
+            return _receipt(call, {}, about)
         except MessageGone:
             if call.method not in (DELETE, DELETE_FILE):
                 raise
-            return _receipt(call, {})
+            return _receipt(call, {}, about)
 
     async def find(self, part: SlackCall, since: datetime, timeout_seconds: float) -> Receipt | None:
         """
@@ -114,7 +118,7 @@ class Slack:
 
         A file carries no mark of ours, and another of the same name may stand there.
         """
-        if part.file is not None:
+        if part.files or part.shared:
             raise TargetUnavailable("Slack cannot say whether this very file arrived")
         return (
             await blameless(self._find(self._in_thread(part), since, timeout_seconds)) if part.method == POST else None
@@ -197,22 +201,26 @@ class Slack:
         channel = await self._conversation(call.channel, timeout_seconds)
         return await self._finding.find(call, channel, since, timeout_seconds)
 
-    async def _publish(self, part: SlackCall, file: Attachment, timeout_seconds: float) -> Receipt:
+    async def _publish(self, part: SlackCall, timeout_seconds: float) -> Receipt:
         ends_at = time.monotonic() + timeout_seconds
-        content = await read_file(self._files, file, timeout_seconds)
+        contents = [await read_file(self._files, one, ends_at - time.monotonic()) for one in part.files]
         channel = await self._conversation(part.channel, ends_at - time.monotonic())
         call = self._in_thread(part)
         call = replace(call, body={**call.body, "channel": channel})
-        return await self._uploads.publish(call, file, content, ends_at - time.monotonic())
+        return await self._uploads.publish(call, contents, ends_at - time.monotonic())
 
     async def _ready(self, call: SlackCall, timeout_seconds: float) -> SlackCall:
         """The few calls that need to know more than the message says."""
         if call.method == DELETE_FILE:
             return call
-        if call.method == POST:
+        if call.method == POST and not (call.thread or "").startswith(FILE_ID):
             return self._in_thread(call)
         channel = await self._conversation(call.channel, timeout_seconds)
         call = replace(call, body={**call.body, "channel": channel})
+        for name in ("ts", "thread_ts"):
+            if str(call.body.get(name, "")).startswith(FILE_ID):
+                finding = self._uploads.message_of(call.body[name].removeprefix(FILE_ID), channel, timeout_seconds)
+                call = replace(call, body={**call.body, name: await blameless(finding)})
         return await self._with_its_text(call, timeout_seconds) if call.keeps_text else call
 
     def _in_thread(self, call: SlackCall) -> SlackCall:
@@ -246,13 +254,14 @@ class Slack:
 _CHANGES: Final = {REACT: ReceiptKind.REACTION, DELETE: ReceiptKind.DELETE}
 
 
-def _receipt(call: SlackCall, told: JsonObject) -> Receipt:
+def _receipt(call: SlackCall, told: JsonObject, about: str) -> Receipt:
+    """`about` is the message that was changed, as the receipt of its sending called it."""
     if call.method == DELETE_FILE:
         file = f"{FILE_ID}{call.body['file']}"
         return Receipt(f"{ReceiptKind.DELETE}:{file}", kind=ReceiptKind.DELETE, about=file)
     if call.method != POST:
         kind = _CHANGES.get(call.method, ReceiptKind.EDIT)
-        about = call.body["timestamp" if kind is ReceiptKind.REACTION else "ts"]
+        about = call.body["timestamp"] if kind is ReceiptKind.REACTION else about
         return Receipt.of_change(kind, call.channel, about, call.channel)
     stamp, channel = told.get("ts"), told.get("channel")
     if not is_message_id(stamp):

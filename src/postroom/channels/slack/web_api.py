@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -75,6 +75,7 @@ REACT: Final = "reactions.add"
 PUBLISH: Final = "files.completeUploadExternal"
 EVENT_TYPE: Final = "postroom_delivery"
 FILE_ID: Final = "file:"  # before the id of a file, where Slack did not say in which message it stands
+SHARED: Final = "shared:"  # before the place of one whose own name was lost with the process that shared it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +83,15 @@ class SlackCall:
     """
     One method with its arguments; the arguments hold the message and stay out of `repr`.
 
-    `keeps_text`: an edit of the buttons alone, so the text that stands there has to be fetched first. `file`: what is
-    uploaded before the call that publishes it.
+    `keeps_text`: an edit of the buttons alone, so the text that stands there has to be fetched first. `files`: what is
+    uploaded before the call that publishes it in one message. `shared`: the call before it brought this file along.
     """
 
     method: str
     body: JsonObject = field(repr=False)
     keeps_text: bool = False
-    file: Attachment | None = field(default=None, repr=False)
+    files: tuple[Attachment, ...] = field(default=(), repr=False)
+    shared: bool = False
 
     @property
     def channel(self) -> str:
@@ -328,13 +330,21 @@ class SlackUploads:
 
     api: SlackWebApi
 
-    async def publish(self, call: SlackCall, file: Attachment, content: bytes, timeout_seconds: float) -> Receipt:
+    async def publish(self, call: SlackCall, contents: Sequence[bytes], timeout_seconds: float) -> Receipt:
         """`call` names the conversation, and the thread, by the ids that Slack wants."""
         ends_at = time.monotonic() + timeout_seconds
-        file_id = await self._uploaded(file, content, ends_at)
-        named = {name: call.body[name] for name in ("thread_ts", "initial_comment") if name in call.body}
-        body = {"files": [{"id": file_id, "title": plain_name(file)}], "channel_id": call.channel, **named}
-        return _receipt(file_id, call.channel, await self.api.call(call.method, body, ends_at - time.monotonic()))
+        ids = [await self._uploaded(file, content, ends_at) for file, content in zip(call.files, contents, strict=True)]
+        files = [{"id": one, "title": plain_name(file)} for one, file in zip(ids, call.files, strict=True)]
+        named = {name: call.body[name] for name in ("thread_ts", "initial_comment", "blocks") if name in call.body}
+        body = {"files": files, "channel_id": call.channel, **named}
+        return _receipt(ids, call.channel, await self.api.call(call.method, body, ends_at - time.monotonic()))
+
+    async def message_of(self, file_id: str, channel: str, timeout_seconds: float) -> str:
+        """The message that shows it, which Slack knows a moment after it was published."""
+        told = await self.api.look("files.info", {"file": file_id}, timeout_seconds)
+        for stamp in _stamps(as_object(told.get("file")).get("shares"), channel):
+            return stamp
+        raise TargetUnavailable("Slack does not say yet which message shows the file")
 
     async def _uploaded(self, file: Attachment, content: bytes, ends_at: float) -> str:
         wanted = {"filename": plain_name(file), "length": str(len(content))}
@@ -354,13 +364,14 @@ class SlackUploads:
         return address.scheme in wanted and bool(address.hostname)
 
 
-def _receipt(file_id: str, channel: str, told: JsonObject) -> Receipt:
-    """The message that shows the file, where Slack names it already; else the file, by which Slack knows it."""
+def _receipt(ids: Sequence[str], channel: str, told: JsonObject) -> Receipt:
+    """The message that shows the files, where Slack names it already; else the file, by which Slack knows it."""
     listed = objects_in(told.get("files"))
-    if not any(one.get("id") == file_id for one in listed):
-        raise OutcomeUncertain("Slack accepted the file and did not say that it shows it")
+    if not {*ids} <= {one.get("id") for one in listed}:
+        raise OutcomeUncertain("Slack accepted the files and did not say that it shows them")
     stamps = [stamp for one in listed for stamp in _stamps(one.get("shares"), channel)]
-    return Receipt(stamps[0] if stamps else f"{FILE_ID}{file_id}", conversation=channel)
+    first, *more = (f"{FILE_ID}{one}" for one in ids)
+    return Receipt(stamps[0] if stamps else first, conversation=channel, also=tuple(more))
 
 
 def _stamps(shares: object, channel: str) -> list[str]:
