@@ -336,7 +336,7 @@ class _Builder:
         self._assistant_doors.append(door.tools)
         self._routers += [*door.routers(), *ask_routers(self._asking, self._settings), self._notices.router()]
         self._routers.append(pressing(self._settings, self._asking, door.outbound, self._listeners.pages_url))
-        self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
+        self._assistant_doors.append(lambda server: assistants_ask(server, self._asking))
         self._assistant_doors.append(lambda server: self._notices.assistants(server))
 
     async def _build_console(self, inbox: Inbox, sandbox: SandboxAddress | None) -> None:

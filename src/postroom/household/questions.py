@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from fastapi import APIRouter
 
-from postroom.agents.coding.permission_tool import PERMISSION_TOOL, PermissionParts, add_permission_tool
+from postroom.agents.coding.permission_tool import add_permission_tool
 from postroom.approvals.approvals import ApprovalGate, Approvals
 from postroom.approvals.card import Deciders, Watch, outside_console
 from postroom.attention.attention import QuestionTimes
@@ -26,7 +26,6 @@ from postroom.intents.courier import answer_by
 from postroom.intents.store import IntentRide
 from postroom.kernel.acts.routes import act_router
 from postroom.kernel.database.engine import Marks
-from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, anyone, approver, no_one
 from postroom.kernel.guard.tools import butler as tools_butler
@@ -66,13 +65,13 @@ def butler_asks(server: GuardedServer, one: Butler, parts: AskingParts) -> None:
     server.policy.allow(dict.fromkeys(ASK_TOOLS, tools_butler(one.name)))
 
 
-def assistants_ask(server: GuardedServer, parts: AskingParts, verifier: Verifier) -> dict[str, Rule]:
+def assistants_ask(server: GuardedServer, parts: AskingParts) -> dict[str, Rule]:
     """Everyone with a token asks, in the token's name."""
     add_ask_tools(server, parts.desk, parts.state_key)
-    add_permission_tool(server, PermissionParts(asking=parts.asking, verifier=verifier))
+    add_permission_tool(server, parts.asking)
     add_ready_prompts(server)
     server.point_elsewhere(ASSISTANTS_ELSEWHERE)
-    return dict.fromkeys(ASK_TOOLS, anyone) | {PERMISSION_TOOL: lambda one: not one.is_person}
+    return dict.fromkeys(ASK_TOOLS, anyone)
 
 
 def ask_routers(parts: AskingParts, settings: Settings) -> list[APIRouter]:

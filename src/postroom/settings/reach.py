@@ -52,6 +52,7 @@ _NEXT_STEP = {
     403: " Another kind of token may: `postroom token create --help` lists them.",
     503: " `postroom doctor` on that machine looks closer.",
 }
+_CODES = {401: Code.AUTH_FAILED, 403: Code.POLICY_DENIED}  # of a refusal that names none
 
 
 class ElsewhereError(UserError):
@@ -105,7 +106,11 @@ class Elsewhere:
 
         method, target, body = request_of(one)
         more = {"Idempotency-Key": key} if key else {}
-        return answer_from(one, json.dumps(self._checked(*self._call(method, target, body, timeout_seconds, more))))
+        answer = self._checked(*self._call(method, target, body, timeout_seconds, more))
+        try:
+            return answer_from(one, json.dumps(answer))
+        except ValueError:
+            raise self._another() from None
 
     def notify(self, body: dict[str, Any], timeout_seconds: float) -> dict[str, Any]:
         """The tool's own answer, also when it is an error."""
@@ -139,7 +144,7 @@ class Elsewhere:
         error = answer.get("error")
         told, code = (error.get("message"), error.get("code")) if isinstance(error, dict) else (error, None)
         said = f"{self.url} answered {status}: {told or 'without a reason'}.{_NEXT_STEP.get(status, '')}"
-        raise ElsewhereError(said, code if isinstance(code, str) else "refused")
+        raise ElsewhereError(said, code if isinstance(code, str) else _CODES.get(status, "refused"))
 
     def _call(
         self,
@@ -186,10 +191,13 @@ class Elsewhere:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            raise ElsewhereError(
-                f"{self.url} does not answer as a household does; is that its API port? Set POSTROOM_URL to it."
-            )
+            raise self._another()
         return answer
+
+    def _another(self) -> ElsewhereError:
+        return ElsewhereError(
+            f"{self.url} does not answer as a household does; is that its API port? Set POSTROOM_URL to it."
+        )
 
 
 # -- The same for a program that waits for other things meanwhile ---
@@ -288,7 +296,7 @@ _NOT_READ: Final = "the household's answer could not be read"
 def _refusal(status: int, answer: Any) -> PostroomError:
     error = answer.get("error") if isinstance(answer, dict) else None
     if not isinstance(error, dict):
-        if (code := {401: Code.AUTH_FAILED, 403: Code.POLICY_DENIED}.get(status)) is None:
+        if (code := _CODES.get(status)) is None:
             return NoAnswer(_NOT_READ, has_left=True)
         return Refused(code, "the household refused the token")
     try:

@@ -13,7 +13,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.questions.askers import HEALTH, PROGRAM, Askers, askers
 
 from postroom.agents.coding.card import AgentWish
-from postroom.agents.coding.permission_tool import Asker, PermissionParts
+from postroom.agents.coding.permission_tool import Asker
 from postroom.kernel.values.principal import OPERATOR, Principal
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -123,8 +123,7 @@ async def test_every_doubt_is_a_no_that_says_whether_a_person_spoke(house: Asker
 
 @pytest.mark.requirement("connect:permission-tool")
 async def test_silence_is_a_no_that_no_person_gave_and_the_card_is_closed(house: Askers) -> None:
-    parts = PermissionParts(asking=house.parts.asking, verifier=house.line.tokens, wait_seconds=0.1)
-    asker = Asker(parts=parts, who=HEALTH, key="permit:silence", progress=None)
+    asker = Asker(asking=house.parts.asking, who=HEALTH, key="permit:silence", progress=None, wait_seconds=0.1)
     told = await asker.decided(AgentWish(who="Claude Code", tool="Write", tool_input={"file_path": "/silent"}))
     closed = (await house.get("/v1/asks?idempotency_key=permit:silence:0")).body["asks"]
 

@@ -6,17 +6,17 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import Field, SkipValidation
 
 from postroom.agents.coding import card as agent_card
 from postroom.agents.coding.card import AgentAsk, AgentCard, AgentWish, JsonObject, TooLong, answers_of, permission_of
-from postroom.kernel.acts.reading import made
-from postroom.kernel.guard.http import Verifier
+from postroom.kernel.acts.declaration import EVERYONE, PEOPLE, Act, act, words_of
+from postroom.kernel.acts.reading import Whatever, arguments_schema, judged, made, read
 from postroom.kernel.guard.tools import GuardedServer, Inside, caller
+from postroom.kernel.serving.mcp import unchecked_tool
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.fields import text_problem
@@ -27,51 +27,63 @@ from postroom.questions.questions import Asking
 from postroom.questions.telling import Progress
 
 PERMISSION_TOOL: Final = "permission_prompt"
-WAIT_SECONDS: Final = 3600  # shorter than any client's own limit while progress is reported
+_WAIT_SECONDS: Final = 3600.0  # shorter than any client's own limit while progress is reported
 _WHO: Final = "Claude Code"
 _IN_VAIN: Final = "not answered in time; the agent heard that it may not"
-_DESCRIPTION: Final = """\
-For Claude Code itself, not for you: `claude -p --permission-prompt-tool mcp__postroom__permission_prompt`. Asks the \
-person on their phone whether a tool may be used with this input and answers in the client's own shape. To ask a \
-person something yourself, call `ask`."""
 _ASKS: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
-ToolName = Annotated[str, SkipValidation, Field(description="The tool that is to be used")]
-ToolInput = Annotated[dict[str, Any] | None, SkipValidation, Field(description="What it is to be used with")]
-UseId = Annotated[str, SkipValidation, Field(description="Of this very use: the same is asked once")]
-Answer = JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionParts:
-    asking: Asking
-    verifier: Verifier
-    wait_seconds: float = WAIT_SECONDS
+@act(by=EVERYONE - PEOPLE)
+class PermissionPrompt(Act[None]):
+    """
+    For Claude Code itself, not for you: `claude -p --permission-prompt-tool mcp__postroom__permission_prompt`. Asks the
+    person on their phone whether a tool may be used with this input and answers in the client's own shape. To ask a
+    person something yourself, call `ask`.
+    """
+
+    tool_name: Whatever = judged("The tool that is to be used", type="string")
+    input: Whatever = judged("What it is to be used with", type="object")
+    tool_use_id: Whatever = judged("Of this very use: the same is asked once", type="string")
+
+    @property
+    def wish(self) -> AgentWish | None:
+        if not isinstance(self.tool_name, str) or not self.tool_name or not isinstance(self.input, dict):
+            return None
+        return AgentWish(who=_WHO, tool=self.tool_name, tool_input=self.input)
+
+    @property
+    def key(self) -> str | None:
+        """Without an id of the use, an open question that is the same is joined."""
+        if not isinstance(self.tool_use_id, str) or not self.tool_use_id or text_problem(self.tool_use_id):
+            return None
+        said = json.dumps([self.tool_use_id, self.tool_name, self.input], sort_keys=True)
+        return f"permit:{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"
 
 
-def add_permission_tool(server: MCPServer[Any], parts: PermissionParts) -> None:
+def add_permission_tool(server: GuardedServer, asking: Asking) -> None:
     """Its caller is a program of another author, which may say more with its next version."""
 
-    async def permission_prompt(
-        call: Context[Any, Any], tool_name: ToolName = "", input: ToolInput = None, tool_use_id: UseId = ""
-    ) -> CallToolResult:
-        said = await _answered(parts, call, tool_name, input, tool_use_id)
+    async def permission_prompt(arguments: JsonObject, context: Context[Any, Any] | Inside) -> CallToolResult:
+        known = {name: value for name, value in arguments.items() if name in PermissionPrompt.model_fields}
+        one, _ = read(PermissionPrompt, known)
+        who = caller(context, server.policy.verifier)
+        said = await _answered(Asker(asking=asking, who=who, key=one.key, progress=_progress(context)), one.wish)
         return CallToolResult(content=[TextContent(type="text", text=json.dumps(said, ensure_ascii=False))])
 
-    server.add_tool(permission_prompt, description=_DESCRIPTION, annotations=_ASKS)
-    if isinstance(server, GuardedServer):
-        server.takes_more.add(PERMISSION_TOOL)
-
-
-async def _answered(
-    parts: PermissionParts, call: Context[Any, Any], tool_name: object, tool_input: object, use_id: object
-) -> Answer:
-    """Always one of the two answers that the client knows: there is no abstaining here, so every doubt is a no."""
-    if not isinstance(tool_name, str) or not tool_name or not isinstance(tool_input, dict):
-        return _denied("Postroom could not ask: tool_name and input are required.")
-    wish = AgentWish(who=_WHO, tool=tool_name, tool_input=tool_input)
-    asker = Asker(
-        parts=parts, who=caller(call, parts.verifier), key=_key(wish, use_id), progress=_progress(call, parts)
+    tool = unchecked_tool(
+        permission_prompt,
+        name=PERMISSION_TOOL,
+        description=words_of(PermissionPrompt),
+        parameters=arguments_schema(PermissionPrompt) | {"additionalProperties": True},
+        annotations=_ASKS,
     )
+    server.add_made(tool, lambda one: PermissionPrompt.declared.admits(one, None))
+
+
+async def _answered(asker: Asker, wish: AgentWish | None) -> JsonObject:
+    """Always one of the two answers that the client knows: there is no abstaining here, so every doubt is a no."""
+    if wish is None:
+        return _denied("Postroom could not ask: tool_name and input are required.")
     try:
         return await asker.decided(wish)
     except TooLong:
@@ -84,12 +96,13 @@ async def _answered(
 class Asker:
     """`key` is of this use of the tool; the same again joins."""
 
-    parts: PermissionParts
+    asking: Asking
     who: Principal
     key: str | None
     progress: Progress | None
+    wait_seconds: float = _WAIT_SECONDS
 
-    async def decided(self, wish: AgentWish) -> Answer:
+    async def decided(self, wish: AgentWish) -> JsonObject:
         match wish.tool:
             case agent_card.QUESTIONS:
                 return await self._questions(wish)
@@ -98,7 +111,7 @@ class Asker:
             case _:
                 return await self._permission(wish, agent_card.permission(wish, reveal))
 
-    async def _permission(self, wish: AgentWish, card: AgentCard) -> Answer:
+    async def _permission(self, wish: AgentWish, card: AgentCard) -> JsonObject:
         ended = await self._over([card])
         if (silence := _silence(ended)) is not None:
             return _denied(silence)
@@ -107,7 +120,7 @@ class Asker:
             return _denied("The answer came in a way that anyone could have written, so it allows nothing.")
         return _allowed(wish.tool_input) if said.allowed else _denied(said.why)
 
-    async def _questions(self, wish: AgentWish) -> Answer:
+    async def _questions(self, wish: AgentWish) -> JsonObject:
         """Never an empty answer: the model would take it for the person's."""
         cards = agent_card.questions(wish, reveal)
         ended = await self._over(cards) if cards else []
@@ -120,13 +133,13 @@ class Asker:
 
     async def _over(self, cards: Sequence[AgentCard]) -> list[AgentAsk]:
         """All are shown at once; what is not answered in time is taken back, for no one waits for it any more."""
-        asking, deadline = self.parts.asking, max(30, self.parts.wait_seconds)
+        asking, deadline = self.asking, max(30, self.wait_seconds)
         opened = []
         for place, card in enumerate(cards):
             key = {} if self.key is None else {"idempotency_key": f"{self.key}:{place}"}
             asked = made(AskPeople, **card.body, **key, deadline_seconds=deadline)
             opened.append(await asking.ask(self.who, asked.request(), wait_seconds=0))
-        over, left = [], self.parts.wait_seconds
+        over, left = [], self.wait_seconds
         for one in opened:
             began_us = asking.clock.now_us()
             view = await asking.wait(self.who, ask_id=one.question.id, wait_seconds=left, progress=self.progress)
@@ -166,27 +179,19 @@ def _silence(ended: Sequence[AgentAsk]) -> str | None:
     return None
 
 
-def _allowed(tool_input: Answer) -> Answer:
+def _allowed(tool_input: JsonObject) -> JsonObject:
     return {"behavior": "allow", "updatedInput": tool_input}
 
 
-def _denied(why: str) -> Answer:
+def _denied(why: str) -> JsonObject:
     return {"behavior": "deny", "message": why}
 
 
-def _key(wish: AgentWish, use_id: object) -> str | None:
-    """Without an id of the use, an open question that is the same is joined."""
-    if not isinstance(use_id, str) or not use_id or text_problem(use_id):
-        return None
-    said = json.dumps([use_id, wish.tool, wish.tool_input], sort_keys=True)
-    return f"permit:{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"
-
-
-def _progress(call: Context[Any, Any] | Inside, parts: PermissionParts) -> Progress | None:
-    if isinstance(call, Inside):
+def _progress(context: Context[Any, Any] | Inside) -> Progress | None:
+    if isinstance(context, Inside):
         return None
 
     async def report(waited_seconds: float) -> None:
-        await call.report_progress(waited_seconds, parts.wait_seconds, "the person has not decided yet")
+        await context.report_progress(waited_seconds, _WAIT_SECONDS, "the person has not decided yet")
 
     return report

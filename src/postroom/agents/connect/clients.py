@@ -10,9 +10,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from postroom.kernel.values.errors import UserError
+from postroom.kernel.values.errors import Code, UserError
 from postroom.kernel.values.fields import did_you_mean
-from postroom.settings.connections import Caller, Connection, NoHousehold
+from postroom.settings.connections import Connection
+from postroom.settings.reach import Elsewhere, ElsewhereError, NotReached
 
 SERVER: Final = "postroom"
 
@@ -339,11 +340,14 @@ def answers(connection: Connection | None) -> str | None:
     """None when it does; else what is wrong, in a few words."""
     if connection is None:
         return "has no token here"
-    caller = Caller(connection)
+    from postroom.questions.acts import ListAsks
+
     try:
-        status, _ = caller.call("GET", "/v1/asks?limit=1", timeout_seconds=_SECONDS)
-    except NoHousehold:
+        Elsewhere(url=connection.url, token=connection.token).ask(ListAsks(limit=1), _SECONDS)
+    except NotReached:
         return f"no household answers at {connection.url}"
-    if status in (401, 403):
-        return "its token is not valid any more: connect it again"
-    return None if status == 200 else f"{connection.url} answers {status}: is that a household's API port?"
+    except ElsewhereError as error:
+        if error.code in (Code.AUTH_FAILED, Code.POLICY_DENIED):
+            return "its token is not valid any more: connect it again"
+        return f"{connection.url} does not answer as a household: is that its API port?"
+    return None
