@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from typing_extensions import TypedDict
 
-from postroom.butlers.messenger.desk import LONGEST_WAIT_SECONDS, written
+from postroom.butlers.messenger.desk import written
 from postroom.delivery.reading.file import DEFAULT_LIMIT, MAX_LIMIT, GroupBy
 from postroom.kernel.acts.declaration import EVERYONE, READS, Act, Answer, Call, Hints, Kind, Tool, act
 from postroom.kernel.acts.reading import Whatever, judged, needed
 from postroom.kernel.values.errors import ErrorClass, PostroomError, error_sentence
+from postroom.message.acts import Recall, Revise
 from postroom.message.delivery import Intent, Status
 from postroom.message.wire import notify_error
 from postroom.overview.dry_run import validate
@@ -147,19 +148,6 @@ class Validation(TypedDict, total=False):
     error: str
     valid: bool
     errors: list[dict[str, Any]]
-
-
-class CorrectionBody(TypedDict, total=False):
-    error: dict[str, Any]
-    schema_version: str
-    status: str
-    revises: str | None
-    delivery_id: str | None
-    how: str | None
-    message: str
-    error_message: str
-    error_class: str
-    retryable: bool
 
 
 class DryRunAnswer(TypedDict, total=False):
@@ -450,15 +438,12 @@ class DiscardDeadLetter(_OfDeadLetter[DeadLetterDiscard]):
 # Corrections: for the sender of a message and the owner.
 
 
-class _Corrects(_OfDelivery[Answer]):
-    idempotency_key: Whatever = judged("The same call again does nothing more.", **_TEXT)
-    wait_seconds: Whatever = judged("How long to wait for it.", type="number", minimum=0, maximum=LONGEST_WAIT_SECONDS)
-
+class _AtTheMessenger:
     @classmethod
     def refused(cls, error: PostroomError) -> Mapping[str, Any]:
         return notify_error(error) | {"revises": None, "delivery_id": None, "how": None}
 
-    async def corrected(self, call: Desk, kind: str) -> Any:
+    async def corrected(self: Any, call: Call[Any], kind: str) -> Any:
         given = self.model_dump(exclude={"wait_seconds"}, exclude_none=True)
         return await call.work.corrections.by(call.caller, {"act": kind, **given}, self.wait_seconds)
 
@@ -467,31 +452,19 @@ _CORRECTS: Final = Hints(destroys=True, repeats=True, open_world=True)
 
 
 @act(by=EVERYONE, tool=Tool("revise_delivery", _CORRECTS))
-class ReviseDelivery(_Corrects[CorrectionBody]):
+class ReviseDelivery(_AtTheMessenger, Revise):
     """
     Give a message another text: in place, by an edit, or by a correction in its thread. For its sender and the
     owner.
     """
 
-    message: Whatever = needed("The new text.", **_TEXT)
-    subject: Whatever = judged("Of an e-mail.", **_TEXT)
-    format: Whatever = judged("As in `notify`.", **_TEXT)
 
-    async def do(self, call: Desk) -> Any:
-        return await self.corrected(call, "revise")
-
-
-@act(by=EVERYONE, tool=Tool("recall_delivery", _CORRECTS))
-class RecallDelivery(_Corrects[CorrectionBody]):
+@act(by=EVERYONE, tool=Tool("recall_delivery", _CORRECTS, without=("notice_id",)))
+class RecallDelivery(_AtTheMessenger, Recall):
     """
     Take a message back: withdraw it, delete it where the channel can, or say so in its thread. For its sender
     and the owner.
     """
-
-    reason: Whatever = judged("Kept with it and shown to people here, never to the recipient.", **_TEXT)
-
-    async def do(self, call: Desk) -> Any:
-        return await self.corrected(call, "recall")
 
 
 # The messenger's own ways to reach people: no other butler reaches them past the switchboard.
