@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,28 @@ async def test_new_words_of_a_question_that_was_agreed_to_are_agreed_to_anew(bot
     await decide(both, action)
     await press(both, await bob_reads(both, EVIL), "yes")
     await bob_reads(both, "✅ yes: answered by")
+
+
+async def test_what_a_butler_asks_rewords_and_takes_back_is_agreed_to_each_time(house: Living) -> None:
+    given = {"recipient": "Bob", "channels": ["telegram"], "options": ["yes", "no"], "wait_seconds": 0}
+    asked = await house.call("health", "ask", {**given, "question": "Tea?"})
+    await decide(house, await only_one_waits(house, "Tea?"))
+    card = await bob_reads(house, "Tea?")
+
+    reworded = await post(house, f"/v1/asks/{asked['ask_id']}/revise", {"question": EVIL})
+    assert reworded[0] == 200, reworded
+    action = await only_one_waits(house, EVIL)
+    assert action["origin_butler"] == "health"
+    await bob_has_read_nothing_of_it(house)
+    await decide(house, action)
+    assert (await bob_reads(house, EVIL))["message_id"] == card["message_id"]
+
+    taken_back = await house.call("health", "cancel_ask", {"ask_id": asked["ask_id"], "reason": "No more tea."})
+    assert taken_back["status"] == "cancelled"
+    closed = await bob_reads(house, "✖️ Taken back")
+    assert labels(closed) == [] and "No more tea." not in closed["text"]
+    await decide(house, await only_one_waits(house, "No more tea."))
+    await bob_reads(house, "No more tea.")
 
 
 @pytest.mark.parametrize("change_of", [{"options": [EVIL, "no"]}, {"context": EVIL}])
@@ -290,6 +313,24 @@ async def test_the_households_own_people_are_asked_and_told_without_an_approval(
         told = await house.notify(recipient=BOB, message="Dinner at eight?")
         assert told["status"] == "ok", told
         assert await waiting(house) == []
+
+
+async def test_a_question_is_passed_on_to_a_member_without_an_approval(home: Path) -> None:
+    async with living(home, LIFTED, QUICK, ON) as house:
+        await bob_is_known(house, "member")
+        passed_on = {"to": "owner", "escalate_to": "Bob", "escalate_after_seconds": 30, "channels": ["telegram"]}
+        ask_id = await ask_bob(house, **passed_on)
+        await phone(house, "Tea?")
+        with sqlite3.connect(home / "postroom.db") as connection:  # as if half a minute had gone by
+            earlier = "UPDATE questions SET created_at = created_at - 30000000, next_at = next_at - 30000000"
+            assert connection.execute(earlier).rowcount == 1
+        parts(house).bells.every.ring()
+        card = await bob_reads(house, "Tea?")
+        assert await waiting(house) == []
+        _, why = await get(house, f"/v1/deliveries/{ask_id}/why", token=token(house))
+        assert "passed on to Bob" in str(why) and "on its way" not in str(why)
+        await press(house, card, "yes")
+        await bob_reads(house, "✅ yes: answered by")
 
 
 @pytest.mark.parametrize(("role", "proves"), [("member", False), ("contact", True)])

@@ -275,13 +275,20 @@ async def test_what_a_digest_counts_is_in_it_and_nothing_else_is_called_sent(hom
         asked = [await alive.notify(butler="general", message=one, channel=channel) for one in noise]
         asked.append(await alive.notify(message="The cellar is under water", channel=channel))
         assert {one["status"] for one in asked} == {"deferred"}
+        waits = await alive.call("general", "notify_status", {"notice_id": asked[0]["notice_id"]})
+        assert waits["status"] == "deferred"
 
         await attention.set_policy("owner", Policy())
         await until(lambda: _all_digested(attention, [one["notice_id"] for one in asked]))
+        told = [
+            await alive.call(butler, "notify_status", {"notice_id": asked[place]["notice_id"]})
+            for butler, place in (("general", 0), ("general", 39), ("health", 40))
+        ]
         texts = [str(one.get("text") or one.get("body")) for one in await alive.received(channel)]
         shown = [line for text in texts for line in text.splitlines()]
         whole = " ".join(" ".join(texts).split())
 
+    assert [(one["status"], one["notice_state"]) for one in told] == [("ok", "digested")] * 3
     assert [one for one in noise if one not in whole] == []
     assert "41 notices" in shown[0] and any("cellar" in line for line in shown[:8]), shown[:8]
 

@@ -250,6 +250,15 @@ async def test_a_program_with_too_many_open_questions_is_told_so_and_others_go_o
     assert (joined[0], other[0], free[0]) == (200, 201, 201)
 
 
+async def test_fifty_questions_of_one_asker_are_open_at_most_where_nothing_else_is_set(home: Path) -> None:
+    async with living(home, QUICK, LIFTED) as house:
+        ci = house.tokens.create(Principal(Role.PROGRAM, "ci", person="owner"))
+        answers = [await ask_over_http(house, ci, f"Shall I build {n}?") for n in range(51)]
+
+    assert [status for status, _ in answers] == [201] * 50 + [429]
+    assert answers[-1][1]["error"]["code"] == "too_many_open"
+
+
 async def test_a_misspelt_field_takes_no_question_back(home: Path) -> None:
     async with living(home, QUICK) as house:
         token = house.token("health")

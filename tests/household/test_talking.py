@@ -18,7 +18,7 @@ from postroom.questions.rules.request import WordsGiven
 from tests.cli.command import postroom_beside
 from tests.fakes.server import serve
 from tests.household.asked_household import HEALTH, ask, parts, shown, until
-from tests.household.calling import get, post
+from tests.household.calling import client, get, post
 from tests.household.living import LIFTED, QUICK, Living, living
 from tests.household.talking import SECONDS, Talking, accounts_everywhere, reply, script, talking
 from tests.telephone import CHATGPT
@@ -398,6 +398,20 @@ async def test_who_asks_somebody_that_is_not_theirs_hears_what_they_hear_of_nobo
         for name in (NOBODY, "Edgar")
     ]
     assert but_for(escalated[0], NOBODY) == but_for(escalated[1], "Edgar")
+
+
+@pytest.mark.parametrize("who", ["annas program", "doras program"])
+async def test_who_asks_by_a_tool_hears_of_somebody_that_is_not_theirs_what_they_hear_of_nobody(
+    known_house: Living, who: str
+) -> None:
+    heard = []
+    async with client(known_house.household.addresses["api"] + "/mcp", await token(known_house, who)) as assistant:
+        for name in (NOBODY, "Edgar", "Carla", await id_of(known_house, "Edgar")):
+            given = {"question": "Tea?", "options": ["yes", "no"], "recipient": name, "wait_seconds": 0}
+            answer = (await assistant.call_tool("ask", given)).structured_content
+            heard.append(str(answer).replace(name, "…"))
+
+    assert len(set(heard)) == 1 and "unknown_person" in heard[0], heard
 
 
 @pytest.mark.parametrize(
