@@ -29,7 +29,6 @@ from tests.patience import PATIENCE_SECONDS
 from postroom.kernel.serving import REVISION
 from postroom.kernel.serving.mcp import (
     add_extension,
-    add_tool,
     answer_of,
     call_context,
     declared_arguments,
@@ -37,7 +36,6 @@ from postroom.kernel.serving.mcp import (
     keep_request_state,
     look_once_for_param_headers,
     run,
-    show_required,
     streaming,
     takes_forms,
     tool_of,
@@ -254,15 +252,6 @@ def test_the_arguments_that_a_tool_declares_are_known_by_its_name() -> None:
     assert declared_arguments(a_server(), "triple") is None
 
 
-async def test_a_client_is_shown_what_is_needed() -> None:
-    server = a_server()
-    show_required(server, "double", "times")
-
-    assert [tool.input_schema["required"] for tool in await server.list_tools()] == [["times"]]
-    with pytest.raises(LookupError, match="triple"):
-        show_required(server, "triple", "number")
-
-
 async def test_an_unchecked_tool_gets_its_arguments_as_they_came() -> None:
     async def echo(arguments: dict[str, Any], context: Context[Any, Any]) -> CallToolResult:
         return CallToolResult(content=[TextContent(type="text", text=repr(arguments))])
@@ -338,16 +327,6 @@ async def test_functions_of_one_code_that_declare_something_else_have_a_shape_of
     assert await run(often, {"name": "Ada"}, None) == "Hi AdaHi Ada"
     assert number.parameters["properties"]["name"]["type"] == "integer"
     assert often.parameters["properties"]["name"]["type"] == "string"
-
-
-async def test_what_one_server_shows_of_a_tool_another_does_not() -> None:
-    servers: list[MCPServer[Any]] = [MCPServer("one"), MCPServer("two")]
-    for server in servers:
-        add_tool(server, tool_of(greeter("Hi"), "greet"))
-    show_required(servers[0], "greet", "name", "repeat")
-
-    shown = [(await server.list_tools())[0].input_schema["required"] for server in servers]
-    assert shown == [["name", "repeat"], ["name"]]
 
 
 async def test_an_extension_is_added_to_a_server_that_is_there_already() -> None:

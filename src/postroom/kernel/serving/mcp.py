@@ -274,14 +274,6 @@ def arguments_of(tool: Tool) -> Mapping[str, Any]:
     return declared
 
 
-def show_required(server: MCPServer[Any], name: str, *required: str) -> None:
-    """A client is shown that these are needed, where the function does without so that it can say it in its own way."""
-    tool = server._tool_manager.get_tool(name)
-    if tool is None:
-        raise LookupError(f"there is no tool {name}")
-    tool.parameters = {**tool.parameters, "required": list(required)}
-
-
 def unchecked_tool(
     function: Callable[..., Awaitable[Any]],
     *,
