@@ -12,11 +12,8 @@ import claude_agent_sdk as sdk
 from postroom.agents.asks import HouseholdAsks, Unanswered, key_of, to_approve
 
 GO_ON = "You were cut off, maybe while a tool waited for a person. Go on; call it again if it had no effect."
-_UNDECIDED = "No person has decided yet"
-_NOT_OVER = (
-    "[Tool call interrupted",
-    _UNDECIDED,
-)  # how Claude Code, or we, begin the result of a call that did not run
+_INTERRUPTED = "[Tool call interrupted"  # as Claude Code marks the result of a call that it cut off
+_UNDECIDED = "[postroom:undecided]"  # as we mark the result of a call about which no person has decided
 
 
 async def drive(
@@ -39,7 +36,7 @@ async def drive(
         try:
             refusal = await there.approval(key, to_approve(tool, given))
         except Unanswered as error:  # silence is no refusal, so the turn ends here
-            return sdk.PermissionResultDeny(message=f"{_UNDECIDED}: {error}", interrupt=True)
+            return sdk.PermissionResultDeny(message=f"{_UNDECIDED} No person has decided yet: {error}", interrupt=True)
         return sdk.PermissionResultAllow() if refusal is None else sdk.PermissionResultDeny(message=refusal)
 
     named: dict[str, Any] = {"resume" if said else "session_id": session_id}
@@ -60,7 +57,7 @@ def _is_cut_off(said: list[Any], seen: list[dict[str, Any]]) -> bool:
 
 def _done(blocks: list[dict[str, Any]]) -> Counter[str]:
     results = (one for one in blocks if one["type"] == "tool_result")
-    over = {one["tool_use_id"] for one in results if not str(one["content"]).startswith(_NOT_OVER)}
+    over = {one["tool_use_id"] for one in results if not str(one["content"]).startswith((_INTERRUPTED, _UNDECIDED))}
     return Counter(_call(one["name"], one["input"]) for one in blocks if one.get("id") in over)
 
 

@@ -53,7 +53,6 @@ _WAITS: Final = "No person has answered yet."
 _SHOWN: Final = "No person has answered yet. The form is one of the places where they can."
 _NEWER: Final = frozenset({REVISION})
 _MOST_CLOSED: Final = 1000
-_EVENT: Final = "task:"  # by which an attempt is known as an answer to the form of a task
 _Call = ServerRequestContext[Any, Any]
 
 
@@ -150,7 +149,7 @@ class QuestionTasks(Extension):
         key, _ = await self._form(question)
         if key in params.input_responses:
             said = _read(key, params.input_responses)
-            if await self._forms.hear(who, question, said, f"{_EVENT}{key}") is None:
+            if await self._forms.hear(who, question, said, key) is None:
                 self._close(question.id, key)
         return {}
 
@@ -186,11 +185,7 @@ class QuestionTasks(Extension):
 
     async def _form(self, question: Question) -> tuple[str, str]:
         """The key of the form that is open now, which is never used twice, and what was wrong with the one before."""
-        tried = [
-            one
-            for one in await self._asking.store.attempts(question.id)
-            if one.attempt.channel == CHANNEL and f":{_EVENT}" in one.attempt.provider_event_id
-        ]
+        tried = [one for one in await self._asking.store.attempts(question.id) if one.attempt.channel == CHANNEL]
         number = len(tried) + question.revision
         problem = tried[-1].verdict if tried else None
         told = problem.reason if problem and problem.kind is VerdictKind.INVALID else ""
