@@ -30,7 +30,6 @@ from postroom.questions.model import QuestionStatus, Said
 from postroom.questions.presenter import Presenter
 from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import CardMaker
-from postroom.questions.shapes import document
 from postroom.questions.store.questions import StoredQuestions
 from postroom.questions.store.tables import questions
 from postroom.questions.telling import Follower, QuestionNews, principal_of
@@ -43,7 +42,6 @@ def follower(office: Office) -> Follower:
         plans=office.presentations,
         subscribers=StoredWebhooks(office.database),
         agents=Agency(lambda _: ()).agents,
-        document=document,
         signal=Signal(),
     )
     marks = Marks(office.database)

@@ -34,7 +34,6 @@ from postroom.message.channel import Outbound
 from postroom.people.acts import ACTS as PEOPLE_ACTS
 from postroom.people.contacts import CONTACT_ACTS
 from postroom.people.desk import PeopleDesk
-from postroom.questions.shapes import document
 from postroom.questions.telling import QuestionNews
 from postroom.settings import Settings
 from postroom.settings.reach import HouseholdClient
@@ -89,7 +88,6 @@ class Correspondence:
             plans=asking.presentations,
             subscribers=self.subscribers,
             agents=self.gateway.agency.agents,
-            document=document,
             signal=self.gateway.signal,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,9 +17,8 @@ from postroom.kernel.values.errors import OverloadRejected, ValidationError
 from postroom.kernel.values.ids import SECOND_US, seconds, to_text
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, OWNER, Principal, Role, user_address
 from postroom.kernel.webhooks import News, StoredWebhooks, WebhookEvent
-from postroom.message.attachment import file_shape
 from postroom.questions.model import EVENT_OF_END, Question, QuestionEvent, Resume
-from postroom.questions.shapes import QuestionView, for_others
+from postroom.questions.shapes import QuestionView, ask_body, document, for_others
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
 
@@ -206,14 +205,13 @@ class QuestionNews:
     """
     Told to subscriptions for the agent that asked, and for the people who are asked.
 
-    `agents` are the addresses of a principal, `document` is the one shape of a question.
+    `agents` are the addresses of a principal.
     """
 
     feed: StoredQuestions
     plans: StoredPresentations
     subscribers: StoredWebhooks
     agents: Callable[[Principal], Sequence[str]]
-    document: Callable[[QuestionView], Mapping[str, Any]]
     signal: Signal
 
     async def take(self, event: QuestionEvent) -> None:
@@ -236,7 +234,7 @@ class QuestionNews:
             "event_type": str(event.type),
             "owner_agent": agent,
             "at": to_text(event.at_us),
-            "ask": dict(self.document(view)),
+            "ask": document(view),
         }
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         kind = WebhookEvent(str(event.type))
@@ -286,22 +284,14 @@ class Resuming:
 
 def material(question: Question) -> dict[str, Any]:
     """What the session is given to read: the answer is data in it. A secret is not; `wait` hands it out."""
-    by, answer, resume = question.answered_by, question.answer, question.resume
+    told, resume = ask_body(QuestionView(question=question)), question.resume
     return {
-        "ask_id": question.id,
+        "ask_id": told.ask_id,
         "question": question.wording.question,
-        "status": str(question.status),
-        "answer": None
-        if answer is None
-        else {
-            "value": answer.value,
-            "text": answer.text,
-            "selected": list(answer.selected),
-            "fields": dict(answer.fields),
-            **({"files": [file_shape(one) for one in answer.files]} if answer.files else {}),
-        },
-        "answered_by": by.name if by else None,
-        "state": question.state,
+        "status": told.status,
+        "answer": told.answer.model_dump(mode="json") if told.answer else None,
+        "answered_by": told.answered_by.name if told.answered_by else None,
+        "state": told.state,
         "material": dict(resume.material) if resume and resume.material else None,
     }
 
