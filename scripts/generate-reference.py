@@ -1,4 +1,4 @@
-"""Write docs/reference, the museum and the tables of channels from the code; with --check, only name what is not so."""
+"""Write docs/reference, the museum, llms.txt and the tables of channels; with --check, name only what is not so."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from scripts.reference.museum import museum_page  # noqa: E402
 from scripts.reference.routes import routes_page  # noqa: E402
 from scripts.reference.settings import settings_page  # noqa: E402
 from scripts.reference.tools import tools_page  # noqa: E402
+
+from postroom.connectors.profile import llms_text  # noqa: E402
 
 FOLDER = ROOT / "docs" / "reference"
 MUSEUM = Path("docs", "explanation", "museum.md")
@@ -54,7 +56,7 @@ def _elsewhere(root: Path) -> dict[Path, str]:
     tables = {
         root / name: with_table((root / name).read_text(encoding="utf-8"), links) for name, links in MARKED.items()
     }
-    return tables | {root / MUSEUM: museum_page()}
+    return tables | {root / MUSEUM: museum_page(), root / "docs" / "llms.txt": llms_text()}
 
 
 def _read(file: Path) -> str | None:

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from postroom.intents.envelope import AssistantCall, intent_type_of
+from postroom.kernel.acts.declaration import Act, Tool, words_of
+from postroom.kernel.acts.reading import arguments_schema
 from postroom.people.model import InputMode
+from postroom.settings.written import SPOKEN
 
 _ADDRESS: Final = {"type": "string", "minLength": 3, "maxLength": 255}
 
@@ -150,11 +153,30 @@ GEMINI: Final = Face(
 FACES: Final = {face.name: face for face in (CHATGPT, GEMINI)}
 
 
-# What a model should know before it calls.
+# What a model should know before it calls: the words are the acts' own, as their tools have them.
 
 PATH: Final = "/llms.txt"
+_MOST_ARGUMENTS: Final = 7
 
 
 @cache
 def llms_text() -> str:
-    return Path(__file__).with_name("llms.txt").read_text(encoding="utf-8")
+    from postroom.inbox.acts import SendNotification
+    from postroom.message.acts import NotifyPerson, NotifyStatus, Recall, Revise
+    from postroom.questions.acts import AskPeople, CancelAsk, ListAnswers, WaitForAsk
+
+    of_questions = (AskPeople, WaitForAsk, ListAnswers, CancelAsk)
+    taught: list[type[Act[Any]]] = [*of_questions, SendNotification, NotifyPerson, NotifyStatus, Revise, Recall]
+    routes = [f"- `{one.declared.route.line}`" for one in taught if one.declared.route is not None]
+    words = Path(__file__).with_name("llms.txt").read_text(encoding="utf-8")
+    tools = "\n".join(_taught(one, one.declared.tool) for one in taught if one.declared.tool is not None)
+    return words.replace("{tools}", tools).replace("{routes}", "\n".join(routes))
+
+
+def _taught(kind: type[Act[Any]], tool: Tool) -> str:
+    schema = arguments_schema(kind, tool)
+    needed = schema.get("required", [])
+    others = [f"{name}?" for name in schema["properties"] if name not in needed]
+    shown = [*needed, *others][:_MOST_ARGUMENTS] + ["…"] * (len(needed) + len(others) > _MOST_ARGUMENTS)
+    words = words_of(kind).partition("\n\n")[0].format_map({"channels": SPOKEN})
+    return f"- `{tool.name}({', '.join(shown)})`: {words}"
