@@ -28,6 +28,8 @@ from postroom.kernel.acts.declaration import (
     Act,
     Answer,
     Call,
+    Command,
+    CommandOption,
     Hints,
     HttpRoute,
     Shape,
@@ -354,10 +356,21 @@ class ApproveAction(_Deciding[ApprovedAnswer]):
         return parse_rule_request(self.create_rule)
 
 
+REJECT: Final = Command(
+    "approvals reject",
+    ("action_id",),
+    {
+        "action_id": CommandOption(words="An action, as `postroom approvals list` shows it.", metavar="ID"),
+        "reason": CommandOption(words="Shown to its sender by notify_status."),
+    },
+)
+
+
 @act(
     by=PEOPLE,
     tool=Tool("reject_action", _DECIDES),
     route=HttpRoute("POST /v1/approvals/{action_id}/reject", _TAG),
+    command=REJECT,
 )
 class RejectAction(_Deciding[DecisionAnswer]):
     """Never send it; its sender sees the reason when it asks (notify_status)"""

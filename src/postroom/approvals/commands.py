@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from postroom.approvals.acts import (
+    REJECT,
     ActionBody,
     ApproveAction,
     ListPendingActions,
@@ -16,7 +17,7 @@ from postroom.approvals.acts import (
 )
 from postroom.approvals.acts import WholeActionBody as Whole
 from postroom.attention.commands import moment_words, reader_zone
-from postroom.kernel.acts.commands import Perform, Telling
+from postroom.kernel.acts.commands import Perform, Telling, read_typed, with_options_of
 from postroom.kernel.acts.reading import made
 from postroom.kernel.running.terminal import Home, Json, complain, say, say_json
 from postroom.kernel.values.errors import SettingsError
@@ -72,15 +73,12 @@ def approve(
 
 
 @app.command("reject")
-def reject(
-    identifier: _Identifier,
-    reason: Annotated[str, typer.Option("--reason", help="Shown to its sender by notify_status.")],
-    home: Home = None,
-    json: Json = False,
-) -> None:
+@with_options_of(RejectAction, REJECT)
+def reject(home: Home = None, json: Json = False, **typed: Any) -> None:
     """Never send it; its sender sees the reason when it asks (notify_status)."""
     perform = _performing(home)
-    one = made(RejectAction, action_id=_meant(perform, identifier, "pending"), reason=reason)
+    meant = _meant(perform, typed["action_id"], "pending")
+    one = read_typed(RejectAction, {**typed, "action_id": meant}, REJECT)
     Telling(says=lambda *_: ["Rejected; its sender sees the reason (notify_status)."]).tell(one, perform, json)
 
 

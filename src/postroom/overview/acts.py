@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from pydantic import Field
 
-from postroom.kernel.acts.declaration import EVERYONE, HOUSEHOLDER, Act, Call, HttpRoute, Kind, Shape, act, said
+from postroom.kernel.acts.declaration import (
+    EVERYONE,
+    HOUSEHOLDER,
+    Act,
+    Call,
+    Command,
+    CommandOption,
+    HttpRoute,
+    Kind,
+    Shape,
+    act,
+    said,
+)
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery
-from postroom.kernel.values.errors import Code, FieldError, Refused
-from postroom.kernel.values.fields import Document
+from postroom.kernel.values.errors import Code, FieldError, Refused, UserError
+from postroom.kernel.values.fields import Document, did_you_mean
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Principal, Role, sender_of
 from postroom.overview.audit import actors_of, cursor_of, read_cursor
@@ -85,7 +97,24 @@ class AuditPage(Shape):
     next_cursor: str | None
 
 
-@act(by=frozenset({Kind.OPERATOR}), route=HttpRoute("GET /v1/audit", "audit", refusals=(400, 401, 403, 422, 503)))
+def _kind_typed(text: str) -> str:
+    if text not in set(AuditKind):
+        raise UserError(f"--kind: there is no kind '{text}'{did_you_mean(text, [*AuditKind])}")
+    return text
+
+
+AUDIT: Final = Command(
+    "audit",
+    options={"kind": CommandOption(reads=_kind_typed, words=f"Only this kind: {', '.join(AuditKind)}.")},
+    without=("cursor", "limit"),  # the command turns the pages itself
+)
+
+
+@act(
+    by=frozenset({Kind.OPERATOR}),
+    route=HttpRoute("GET /v1/audit", "audit", refusals=(400, 401, 403, 422, 503)),
+    command=AUDIT,
+)
 class ListAudit(Act[AuditPage]):
     """Who signed in, decided and changed what, newest first"""
 
@@ -133,7 +162,20 @@ _Identifier = Annotated[str, Field(max_length=128)]
 _Found = TypeVar("_Found")
 
 
-@act(by=EVERYONE, route=HttpRoute("GET /v1/deliveries/{identifier}/why", "deliveries", refusals=_DELIVERIES))
+_WHAT: Final = "A delivery, a request, a note, a question or a message to a butler."
+WHY: Final = Command("why", ("identifier",), {"identifier": CommandOption(words=_WHAT, metavar="ID")})
+TRACE: Final = Command(
+    "trace",
+    ("identifier",),
+    {"identifier": CommandOption(words="A request id or a delivery id.", metavar="ID")},
+)
+
+
+@act(
+    by=EVERYONE,
+    route=HttpRoute("GET /v1/deliveries/{identifier}/why", "deliveries", refusals=_DELIVERIES),
+    command=WHY,
+)
 class WhyDelivery(Act[WhyAnswer]):
     """Why a message of yours is where it is, in plain English"""
 
@@ -143,7 +185,11 @@ class WhyDelivery(Act[WhyAnswer]):
         return WhyAnswer(reasons=await _found(call.work.why, self.identifier, call.caller))
 
 
-@act(by=EVERYONE, route=HttpRoute("GET /v1/deliveries/{identifier}/trace", "deliveries", refusals=_DELIVERIES))
+@act(
+    by=EVERYONE,
+    route=HttpRoute("GET /v1/deliveries/{identifier}/trace", "deliveries", refusals=_DELIVERIES),
+    command=TRACE,
+)
 class TraceDelivery(Act[TraceAnswer]):
     """Every hop, attempt and receipt of a message of yours"""
 

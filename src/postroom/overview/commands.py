@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -12,16 +13,14 @@ import typer
 
 from postroom.attention.commands import reader_zone
 from postroom.delivery.files.taking import DAY_US, read_span, retention
-from postroom.kernel.acts.commands import Perform, Telling, as_json
+from postroom.kernel.acts.commands import Perform, Telling, as_json, read_typed, with_options_of
 from postroom.kernel.acts.reading import made
-from postroom.kernel.audit import AuditKind
 from postroom.kernel.running.terminal import Database, Home, Json, ShowDone, bar, complain, say, say_json
-from postroom.kernel.values.errors import Code, InternalError, SettingsError, UserError
-from postroom.kernel.values.fields import did_you_mean
+from postroom.kernel.values.errors import Code, InternalError, SettingsError
 from postroom.kernel.values.ids import parse_text, to_datetime
 from postroom.kernel.values.zones import known_zone, zone_word
 from postroom.message.inbound import NewsKind
-from postroom.overview.acts import MOST_ENTRIES, AuditBody, ListAudit, TraceDelivery, WhyDelivery
+from postroom.overview.acts import AUDIT, MOST_ENTRIES, TRACE, WHY, AuditBody, ListAudit, TraceDelivery, WhyDelivery
 from postroom.overview.story import DeliveryReason
 from postroom.overview.why import asked_first, said_later
 from postroom.people.commands import dated, everybody, performing_people, plain
@@ -37,24 +36,15 @@ _LEDGER: Final = "postroom.household.delivery:opened_ledger"
 
 # -- `postroom audit`: who signed in, who decided, who changed what --
 
-Who = Annotated[str | None, typer.Option("--person", help="Only what this person did, by id; `owner` is the owner.")]
-_Kind = Annotated[str | None, typer.Option("--kind", help=f"Only this kind: {', '.join(AuditKind)}.")]
 Most = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many, newest first.")]
 
 
-def audit(
-    person: Who = None,
-    kind: _Kind = None,
-    limit: Most = 50,
-    home: Home = None,
-    database: Database = None,
-    json: Json = False,
-) -> None:
+@with_options_of(ListAudit, AUDIT)
+def audit(limit: Most = 50, home: Home = None, database: Database = None, json: Json = False, **typed: Any) -> None:
     """List who signed in, who decided and who changed what, newest first."""
-    if kind is not None and kind not in set(AuditKind):
-        raise UserError(f"--kind: there is no kind '{kind}'{did_you_mean(kind, [*AuditKind])}")
     settings, _ = from_process({"home": home, "database_url": database})
-    found = _entries(performing(settings, "postroom.household.store:opened_audit", home, database), person, kind, limit)
+    asked = read_typed(ListAudit, typed, AUDIT)
+    found = _entries(performing(settings, "postroom.household.store:opened_audit", home, database), asked, limit)
     if json:
         say_json([one.model_dump() for one in found])
     else:
@@ -62,12 +52,12 @@ def audit(
         _print(found, names, reader_zone(settings, home, database))
 
 
-def _entries(perform: Perform, person: str | None, kind: str | None, limit: int) -> list[AuditBody]:
+def _entries(perform: Perform, asked: ListAudit, limit: int) -> list[AuditBody]:
     found: list[AuditBody] = []
     cursor: str | None = None
     while len(found) < limit:
         most = min(MOST_ENTRIES, limit - len(found))
-        page = perform(made(ListAudit, person=person, kind=kind, cursor=cursor, limit=most))
+        page = perform(made(ListAudit, person=asked.person, kind=asked.kind, cursor=cursor, limit=most))
         found += page.entries
         if (cursor := page.next_cursor) is None:
             break
@@ -144,50 +134,59 @@ def _correct(
 ) -> None:
     given = {name: value for name, value in {**asked, "wait_seconds": wait_seconds}.items() if value is not None}
     answer = _answer(act, identifier, given, key, home)
-    if _is_unknown(answer) and (question := _asked(act, identifier, asked, key, home)) is not None:
+    if "unknown_delivery" in answer.codes and (question := _asked(act, identifier, asked, key, home)) is not None:
         say_json(question.model_dump(mode="json")) if json else say(_done(act, question))
         raise typer.Exit(0 if act == "revise" or question.status == "cancelled" else 1)
-    failed = answer["status"] in ("error", "too_late")
     if json:
-        say_json(answer)
-    elif failed and _names_nothing(answer):
+        say_json(answer.document)
+    elif answer.failed and answer.codes & {"unknown_delivery", "uuid_required"}:
         complain(f"Not corrected: '{identifier}' is the whole id of no message and no question of yours.")
-    elif failed:
-        complain(f"Not corrected: {answer.get('error_message') or answer.get('message')}")
+    elif answer.failed:
+        complain(f"Not corrected: {answer.words}")
     else:
-        say(f"{answer['message']} Delivery {answer['delivery_id']}.")
-    if failed:
+        say(f"{answer.words} Delivery {answer.delivery_id}.")
+    if answer.failed:
         raise typer.Exit(1)
 
 
-def _answer(act: str, identifier: str, given: dict[str, Any], key: str | None, home: str | None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Corrected:
+    """What the household answered; `codes` are those of the fields it complained about."""
+
+    failed: bool
+    words: str
+    delivery_id: str | None
+    codes: frozenset[str]
+    document: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any]) -> _Corrected:
+        error = answer.get("error")
+        fields = (error.get("fields") if isinstance(error, dict) else answer.get("fields")) or []
+        return cls(
+            failed=answer["status"] in ("error", "too_late"),
+            words=str(answer.get("error_message") or answer.get("message")),
+            delivery_id=answer.get("delivery_id"),
+            codes=frozenset(str(one.get("code")) for one in fields),
+            document=answer,
+        )
+
+
+def _answer(act: str, identifier: str, given: dict[str, Any], key: str | None, home: str | None) -> _Corrected:
     """As the owner of this household, or as the caller whose token POSTROOM_TOKEN is."""
     settings, _ = from_process({"home": home})
     patience = given.get("wait_seconds", settings.delivery.notify_wait_seconds) + _MARGIN_SECONDS
     if (there := elsewhere(settings, home)) is not None:
-        return there.correct(path_of("deliveries", identifier, act), given, patience, key)
+        return _Corrected.of(there.correct(path_of("deliveries", identifier, act), given, patience, key))
     from postroom.settings.reach import call
 
     named = {"delivery_id": identifier, **given} | ({"idempotency_key": key} if key else {})
     try:
-        return call(settings, "messenger", f"{act}_delivery", named, timeout_seconds=patience)
+        return _Corrected.of(call(settings, "messenger", f"{act}_delivery", named, timeout_seconds=patience))
     except InternalError as error:
         raise SettingsError(
             f"The messenger cannot do this: {error.message}. `postroom why ID` says where the message is."
         ) from None
-
-
-def _is_unknown(answer: dict[str, Any]) -> bool:
-    return any(one.get("code") == "unknown_delivery" for one in _fields(answer))
-
-
-def _names_nothing(answer: dict[str, Any]) -> bool:
-    return any(one.get("code") in ("unknown_delivery", "uuid_required") for one in _fields(answer))
-
-
-def _fields(answer: dict[str, Any]) -> list[dict[str, Any]]:
-    error = answer.get("error")
-    return (error.get("fields") if isinstance(error, dict) else answer.get("fields")) or []
 
 
 def _asked(act: str, identifier: str, asked: dict[str, Any], key: str | None, home: str | None) -> AskBody | None:
@@ -296,18 +295,14 @@ class _Gone:
 _MOST_REPLY_LINES = 200
 
 
-def trace(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="A request id or a delivery id.")],
-    home: Home = None,
-    database: Database = None,
-    json: Json = False,
-) -> None:
+@with_options_of(TraceDelivery, TRACE)
+def trace(home: Home = None, database: Database = None, json: Json = False, **typed: Any) -> None:
     """Show every hop, attempt and receipt of a request, straight from the ledger, or from POSTROOM_URL."""
     settings, _ = from_process({"home": home, "database_url": database})
     Telling(
         says=lambda found, _: timeline(found.trace, reader_zone(settings, home, database)),
         prints=lambda found: found.trace,
-    ).tell(made(TraceDelivery, identifier=identifier), performing(settings, _LEDGER, home, database), json)
+    ).tell(read_typed(TraceDelivery, typed, TRACE), performing(settings, _LEDGER, home, database), json)
 
 
 def timeline(found: dict[str, Any], zone: str) -> list[str]:
@@ -368,18 +363,11 @@ def _delivery(delivery: dict[str, Any], at: Callable[[str], str]) -> list[str]:
 # -- `postroom why`: one paragraph on why a message or a question is where it is --
 
 
-def why(
-    identifier: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="A delivery, a request, a note, a question or a message to a butler."),
-    ],
-    home: Home = None,
-    database: Database = None,
-    json: Json = False,
-) -> None:
+@with_options_of(WhyDelivery, WHY)
+def why(home: Home = None, database: Database = None, json: Json = False, **typed: Any) -> None:
     """Say in plain English why a message or question is where it is, from the ledger or from POSTROOM_URL."""
     settings, _ = from_process({"home": home, "database_url": database})
-    one = made(WhyDelivery, identifier=identifier)
+    one = read_typed(WhyDelivery, typed, WHY)
     Telling(says=lambda found, _: _why_lines(found.reasons), prints=lambda found: as_json(one, found)["reasons"]).tell(
         one, performing(settings, _LEDGER, home, database), json
     )

@@ -343,7 +343,10 @@ class HistoryPage(Shape):
     next_cursor: str | None = Field(description="A page may be short, or empty, and still have one.")
 
 
-@act(by=THEMSELVES, route=HttpRoute("GET /v1/people/{person}/history", _TAG))
+HISTORY: Final = Command("people history", ("person",), {"person": _WHO}, without=("cursor", "limit"))
+
+
+@act(by=THEMSELVES, route=HttpRoute("GET /v1/people/{person}/history", _TAG), command=HISTORY)
 class ListSentToPerson(_OfPerson[HistoryPage]):
     """Everything said with a person, both ways, newest first; a person may read their own"""
 

@@ -27,6 +27,7 @@ from postroom.kernel.values.zones import relative, said_moment
 from postroom.message.delivery import folded
 from postroom.people.acts import (
     EDIT,
+    HISTORY,
     MOST_LISTED,
     PAIR,
     AddressBody,
@@ -162,12 +163,8 @@ def _settings(home: str | None, database: str | None) -> Settings:
 # -- `postroom people`: everybody this household knows --
 
 
-def _as_json(person: PersonBody) -> dict[str, Any]:
-    return person.model_dump(mode="json")
-
-
 _PERSON: Final = Telling(
-    says=lambda answer, _: person_lines(answer.person), prints=lambda answer: _as_json(answer.person)
+    says=lambda answer, _: person_lines(answer.person), prints=lambda answer: answer.person.model_dump(mode="json")
 )
 
 
@@ -176,7 +173,7 @@ def list_people(home: Home = None, database: Database = None, json: Json = False
     """Everybody, by name."""
     found = sorted(everybody(_performing(home, database)), key=lambda one: one.name.casefold())
     if json:
-        say_json([_as_json(one) for one in found])
+        say_json([one.model_dump(mode="json") for one in found])
         return
     for one in found:
         say(person_line(one))
@@ -190,7 +187,7 @@ def show(who: Who, home: Home = None, database: Database = None, json: Json = Fa
     """Who this is and where they are reached."""
     person = one_called(_performing(home, database), who)
     if json:
-        say_json(_as_json(person))
+        say_json(person.model_dump(mode="json"))
         return
     for line in person_lines(person):
         say(line)
@@ -307,19 +304,18 @@ def remove(
 
 
 @people_app.command("history")
+@with_options_of(ListSentToPerson, HISTORY)
 def history(
-    who: Who,
-    butler: Annotated[str | None, typer.Option("--butler", help="Only what this butler said or was given.")] = None,
-    channel: Annotated[str | None, typer.Option("--channel", help="Only what was said there.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="The newest so many.")] = 20,
     home: Home = None,
     database: Database = None,
     json: Json = False,
+    **typed: Any,
 ) -> None:
     """Everything said with a person, both ways, newest first."""
-    perform = _performing(home, database)
-    person = one_called(perform, who)
-    wanted = {"person": person.person_id, "butler": butler, "channel": channel}
+    asked, perform = read_typed(ListSentToPerson, typed, HISTORY), _performing(home, database)
+    person = one_called(perform, asked.person)
+    wanted = {"person": person.person_id, "butler": asked.butler, "channel": asked.channel}
     pages = _pages(perform, ListSentToPerson, min(limit, MOST_LISTED), **wanted)
     found: list[HistoryBody] = list(islice((one for page in pages for one in page.history), limit))
     if json:
