@@ -14,8 +14,7 @@ from tests.inbox.examples import a_notification
 from tests.opened_database import opened_file
 from tests.questions.sample_questions import new_question
 
-from postroom.conversations.bot_commands import TalkCommands
-from postroom.conversations.talk import ButlersStop
+from postroom.conversations.talk import ButlersStop, TalkCommands
 from postroom.conversations.texts import ENGLISH
 from postroom.inbox.model import Terms
 from postroom.inbox.store.notes import StoredNotes

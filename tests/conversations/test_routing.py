@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.conversations.model import RouteKind
-from postroom.conversations.routing import InboundFacts, route
+from postroom.conversations.model import InboundFacts, RouteKind, route
 from postroom.message.inbound import Flag, InboundMessage
 from postroom.people.model import Person, PersonRole
 

@@ -13,7 +13,7 @@ from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 from tests.telephone import CHATGPT, GEMINI, OWNER, Telephone, settings_for, telephone
 
-from postroom.intents.desk import stream
+from postroom.intents.gateway import stream
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.serving.json_door import StreamEvent

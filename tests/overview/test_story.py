@@ -22,9 +22,8 @@ from postroom.delivery.rules.breaker import CircuitState
 from postroom.delivery.store.tables import circuit_states
 from postroom.kernel.database.engine import Database
 from postroom.message.delivery import Message
-from postroom.overview.dry_run import DryRun
 from postroom.overview.story import ids_with_prefix, note, recent_ids, surroundings
-from postroom.overview.tracking import StoredDeliveries, Tracking, search
+from postroom.overview.tracking import DryRun, StoredDeliveries, Tracking, search
 from postroom.overview.why import ApprovalStanding, Around
 
 

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, Self
 from pydantic import Field
 
 from postroom.intents.acts import SubmitIntent
-from postroom.intents.desk import IntentDesk
 from postroom.intents.envelope import AssistantCall, build_envelope
+from postroom.intents.gateway import IntentDesk
 from postroom.intents.model import ReceiptWord
 from postroom.kernel.acts.declaration import Act, Answer, Call, Shape
 from postroom.kernel.acts.reading import made

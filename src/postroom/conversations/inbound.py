@@ -11,8 +11,7 @@ import structlog
 
 from postroom.approvals.store.approvals import HeardThreads
 from postroom.conversations.history import StoredTalk
-from postroom.conversations.model import InboundStatus, RoutedMessage, RouteKind
-from postroom.conversations.routing import InboundFacts, is_for_named, route
+from postroom.conversations.model import InboundFacts, InboundStatus, RoutedMessage, RouteKind, is_for_named, route
 from postroom.conversations.store import StoredInbound, StoredTroubles
 from postroom.conversations.texts import texts_for
 from postroom.delivery.afterwards.news import StoredReplies

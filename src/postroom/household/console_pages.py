@@ -73,12 +73,12 @@ from postroom.people.names.resolve import Concerned
 from postroom.people.pages import ContactPages, PersonOverviews, contacts_section
 from postroom.people.signing_in.admission import Admissions
 from postroom.people.signing_in.pages import (
+    PasskeyDoor,
     SignInPages,
     sign_in_page,
     sign_out_page,
     theme_page,
 )
-from postroom.people.signing_in.passkey_routes import PasskeyDoor
 from postroom.people.signing_in.passkeys import Passkeys
 from postroom.people.signing_in.rules import ROOT
 from postroom.questions.page import QuestionPages, questions_section

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from postroom.conversations.bot_commands import TalkCommands
 from postroom.conversations.inbound import (
     ArrivingFiles,
     Flood,
@@ -23,7 +22,7 @@ from postroom.conversations.inbound import (
     reply_handler,
 )
 from postroom.conversations.store import StoredInbound
-from postroom.conversations.talk import Answering, ButlersStop, Talk, able
+from postroom.conversations.talk import Answering, ButlersStop, Talk, TalkCommands, able
 from postroom.delivery.afterwards.news import news_handler
 from postroom.household.people import pairing_handlers
 from postroom.household.questions import AskingParts, QuestionEar

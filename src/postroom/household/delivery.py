@@ -54,7 +54,6 @@ from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import Role
 from postroom.message.channel import Channel, KnownChannels
 from postroom.overview.acts import Lookups
-from postroom.overview.dry_run import DryRun
 from postroom.overview.story import (
     DeliveryReason,
     Explained,
@@ -62,7 +61,7 @@ from postroom.overview.story import (
     RequestTrace,
     traced,
 )
-from postroom.overview.tracking import SenderStatus, Tracking
+from postroom.overview.tracking import DryRun, SenderStatus, Tracking
 from postroom.overview.why_held import inbound_document, why_inbound, why_note, why_question
 from postroom.people.people import HouseholdPeople
 from postroom.questions.shapes import QuestionStory, QuestionView

@@ -19,9 +19,8 @@ from postroom.household.questions import AskingParts, following
 from postroom.household.store import World
 from postroom.intents.acts import ACTS
 from postroom.intents.courier import Courier, QuestionCards, TakeRoute
-from postroom.intents.desk import IntentDesk
 from postroom.intents.directory import Directory
-from postroom.intents.gateway import Intake, IntentReplies
+from postroom.intents.gateway import Intake, IntentDesk, IntentReplies
 from postroom.intents.runner import Runner
 from postroom.intents.store import StoredIntents
 from postroom.intents.threads import Threads

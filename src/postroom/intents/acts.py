@@ -30,8 +30,8 @@ from postroom.kernel.values.principal import agreed_key, checked_address
 from postroom.kernel.webhooks import Subscription, WebhookEvent
 
 if TYPE_CHECKING:
-    from postroom.intents.desk import IntentDesk
     from postroom.intents.directory import Acting
+    from postroom.intents.gateway import IntentDesk
 
     Desk = Call[IntentDesk]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.people.signing_in.passkey_site import UNKNOWN, device_words
+from postroom.people.signing_in.passkeys import UNKNOWN, device_words
 
 AGENTS = {
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130.0 Safari/537.36": "Chrome on Linux",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.requests import Request
 
-from postroom.people.signing_in.passkey_site import site_of
-from postroom.people.signing_in.passkeys import Site
+from postroom.people.signing_in.passkeys import Site, site_of
 
 HOSTS = {
     "localhost:40200": Site(rp_id="localhost", origin="http://localhost:40200"),

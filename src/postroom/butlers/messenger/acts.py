@@ -19,7 +19,7 @@ from postroom.kernel.values.errors import ErrorClass, PostroomError, error_sente
 from postroom.message.acts import Recall, Revise
 from postroom.message.delivery import Intent, Status
 from postroom.message.wire import notify_error
-from postroom.overview.dry_run import validate
+from postroom.overview.tracking import validate
 from postroom.settings.written import SPOKEN
 
 if TYPE_CHECKING:

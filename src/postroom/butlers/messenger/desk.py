@@ -27,8 +27,7 @@ from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import Principal, sender_of
 from postroom.message.delivery import Intent
 from postroom.message.wire import NOTIFY_V1, notify_error
-from postroom.overview.dry_run import DryRun
-from postroom.overview.tracking import Tracking
+from postroom.overview.tracking import DryRun, Tracking
 
 # Corrections: for the sender of a message and the owner.
 
