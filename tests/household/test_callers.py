@@ -8,8 +8,10 @@ import sqlite3
 import threading
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from chaos.proxy import Proxy
 
 from postroom.kernel.acts.reading import made
 from postroom.kernel.database import engine
@@ -301,6 +303,29 @@ async def test_health_says_at_once_that_the_database_takes_nothing(home: Path, m
 
     named = {loop["error"] for one in said for loop in one["loops"]}
     assert named and named <= {"StoreUnavailable", "OperationalError"}  # who only read names the driver's own error
+
+
+async def test_a_household_lives_on_and_says_so_when_postgresql_goes_away_at_its_first_moment(
+    home: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "BEAT_SECONDS", 0.1)
+    server = urlsplit(postgres_url)
+    async with Proxy(server.port or 5432, host=server.hostname or "127.0.0.1") as line:
+        there = server._replace(netloc=server.netloc.replace(f":{server.port}", f":{line.port}")).geturl()
+        async with living(home, QUICK, {"database_url": there}) as house:
+            line.refuse = True
+            line.reset_all()
+
+            async def health(status: str) -> bool:
+                async with house.http.get(house.household.addresses["api"] + "/health") as response:
+                    return bool((await response.json())["status"] == status)
+
+            await until(lambda: health("degraded"))
+            line.heal()
+            await until(lambda: health("ok"))
+            status, _ = await ask_over_http(house, house.token("health"), "Is the stove off?")
+
+    assert status == 201
 
 
 async def test_health_says_that_calls_are_refused_while_the_disk_is_full(

@@ -46,7 +46,7 @@ from tests.household.asked_household import (
     until,
     write,
 )
-from tests.household.calling import get
+from tests.household.calling import get, post
 from tests.household.living import LIFTED, QUICK, Living, living, settings_for
 from tests.household.talking import roster_of, script, talking
 
@@ -334,6 +334,25 @@ async def test_a_secret_that_was_lost_on_its_way_is_there_again_and_wiped_five_m
 
     assert (again["text"], late) == ("sesame", None)
     assert [one["answer"] for one in small.rows("questions") if one["id"] == asked] == [None]
+
+
+@pytest.mark.requirement("ask:clocks-differ")
+async def test_a_press_and_an_answer_over_http_count_when_the_clock_was_set_back(
+    small: Living, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pressed, told = await ask(small, question="Ship it?"), await ask(small, question="And the other?")
+    card = await phone(small, "Ship it?")
+    await shown(small, pressed, PresentationStatus.SHOWN)
+    real = SystemClock.now_us
+    monkeypatch.setattr(SystemClock, "now_us", lambda self: real(self) - seconds(7200))
+
+    await press(small, card, "yes")
+    path, token = f"/v1/asks/{told.question.id}/answer", small.token("operator")
+    status, answered, _ = await post(small, path, {"value": "no"}, token=token)
+    waited = await parts(small).asking.wait(HEALTH, ask_id=pressed.question.id, wait_seconds=SECONDS)
+
+    assert (status, answered["status"]) == (200, "answered")
+    assert waited.question.answer is not None and waited.question.answer.value == "yes"
 
 
 @pytest.mark.requirement("ask:after-a-gap")
