@@ -44,21 +44,31 @@ def reply(words: str, **more: Any) -> dict[str, Any]:
     return {"call": "notify", "arguments": {"channel": "telegram", "intent": "reply", "message": words, **more}}
 
 
-def roster_of(settings: Settings, models: Iterable[str]) -> list[ButlerConfig]:
-    wanted = frozenset(models)
+def roster_of(settings: Settings, models: Iterable[str], timeout_seconds: float = 300.0) -> list[ButlerConfig]:
+    wanted, longest = frozenset(models), {"timeout_seconds": timeout_seconds}
     return [
-        one.model_copy(update={"runtime": RuntimeKind(type="codex" if one.name in wanted else "none")})
+        one.model_copy(
+            update={
+                "runtime": RuntimeKind(type="codex" if one.name in wanted else "none"),
+                "butler": one.butler.model_copy(update={"runtime": one.butler.runtime.model_copy(update=longest)}),
+            }
+        )
         for one in shipped(settings)
     ]
 
 
 @asynccontextmanager
 async def talking(
-    home: Path, folder: Path, *changes: Mapping[str, Any], models: Iterable[str] = ("general", "health"), path: str = ""
+    home: Path,
+    folder: Path,
+    *changes: Mapping[str, Any],
+    models: Iterable[str] = ("general", "health"),
+    path: str = "",
+    timeout_seconds: float = 300.0,
 ) -> AsyncIterator[Talking]:
     settings = settings_for(home, LIFTED, QUICK, PEOPLE, *changes)
     environment = {"PATH": path or install(folder / "bin", ["codex"])}
-    running = started(settings, roster=roster_of(settings, models), environment=environment)
+    running = started(settings, roster=roster_of(settings, models, timeout_seconds), environment=environment)
     async with running as household, aiohttp.ClientSession() as http:
         with sqlite3.connect(home / "postroom.db") as connection:  # as pairing would
             connection.execute("UPDATE person_addresses SET verified_at = 1")

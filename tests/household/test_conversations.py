@@ -202,6 +202,18 @@ async def test_a_session_that_fails_after_its_first_words_is_no_answer(house: Ta
         assert "It could not be answered, or not to the end, and that was said." in (await view.why(kept["id"]))[0].why
 
 
+@pytest.mark.requirement("talk:failure-in-words")
+async def test_a_session_whose_time_is_over_after_its_first_words_is_no_answer(tmp_path: Path) -> None:
+    async with talking(tmp_path / "home", tmp_path, models=("general",), timeout_seconds=8.0) as house:
+        await house.write(2016, "/general " + script(reply("Let me look."), {"hang": True}))
+
+        said = [one["text"] for one in await house.said(2016, 2)]
+        await house.kept(2016, "failed")
+
+    assert said == ["Let me look.", ENGLISH.unfinished.format(butler="general")]
+    assert [row["error_message"] for row in house.rows("sessions")] != [None]
+
+
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.requirement("talk:stop")
 async def test_stop_ends_what_runs_and_what_waits_in_this_conversation(house: Talking, place: MeetingPlace) -> None:
