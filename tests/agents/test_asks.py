@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ from tests.household.asked_household import phone, press, write
 from tests.household.living import QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.agents.asks import AskRefused, HouseholdAsks, Unanswered, key_of, to_answer, to_approve
+from postroom.agents.asks import AskRefused, HouseholdAsks, Unanswered, key_of, to_answer, to_approve, to_ask
 from postroom.kernel.acts.reading import made
 from postroom.kernel.values.errors import UserError
-from postroom.questions.acts import CancelAsk
+from postroom.questions.acts import AskPeople, CancelAsk
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -32,16 +33,16 @@ def asks_of(house: Living, **more: Any) -> HouseholdAsks:
     return HouseholdAsks(url=url, token=house.token("health"), more={"channels": ["telegram"]}, **more)
 
 
-async def answered(house: Living, key: str, body: dict[str, Any], button: str) -> Any:
-    waiting = asyncio.create_task(asks_of(house).answer(key, body))
-    await press(house, await phone(house, body["question"]), button)
+async def answered(house: Living, key: str, question: AskPeople, button: str) -> Any:
+    waiting = asyncio.create_task(asks_of(house).answer(key, question))
+    await press(house, await phone(house, question.question), button)
     return await asyncio.wait_for(waiting, PATIENCE_SECONDS)
 
 
 async def test_an_option_is_answered_by_its_value(house: Living) -> None:
     options = [{"value": "p", "label": "Production"}, {"value": "s", "label": "Staging"}]
 
-    assert await answered(house, "k-option", {"question": "Where to?", "options": options}, "Staging") == "s"
+    assert await answered(house, "k-option", to_ask({"question": "Where to?", "options": options}), "Staging") == "s"
 
 
 async def test_words_are_answered_as_they_were_written(house: Living) -> None:
@@ -58,7 +59,7 @@ async def test_words_are_answered_as_they_were_written(house: Living) -> None:
 async def test_an_approval_is_yes_or_what_to_tell_the_model(house: Living, button: str, refusal: str | None) -> None:
     body = to_approve(f"tool_{button.lower()}", {"path": "/tmp/ä"})
     waiting = asyncio.create_task(asks_of(house).approval(key_of("t", button), body))
-    card = await phone(house, body["question"])
+    card = await phone(house, body.question)
     await press(house, card, button)
 
     assert await asyncio.wait_for(waiting, PATIENCE_SECONDS) == refusal
@@ -134,4 +135,15 @@ async def test_the_household_of_this_machine_is_found(
     tokens.chmod(0o600)
     monkeypatch.setenv("POSTROOM_PORTS__API", house.household.addresses["api"].removesuffix("/mcp").rpartition(":")[2])
 
-    assert (await HouseholdAsks.here(channels=["telegram"]).opened("k-here", {"question": "Here?"})).status == "open"
+    asked = await HouseholdAsks.here(channels=["telegram"]).opened("k-here", to_ask({"question": "Here?"}))
+
+    assert asked.status == "open"
+
+
+async def test_what_a_question_says_itself_comes_before_what_goes_with_all_of_them(house: Living) -> None:
+    asks = replace(asks_of(house), more={"to": "nobody", "channels": ["telegram"]})
+    asked = await asks.opened("k-own", to_ask({"question": "Whose?", "recipient": "owner"}))
+
+    assert asked.status == "open"
+    with pytest.raises(AskRefused, match="nobody"):
+        await asks.opened("k-all", to_ask({"question": "Whose?"}))

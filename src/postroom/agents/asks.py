@@ -21,6 +21,7 @@ from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.wire import wish_object
 from postroom.message.wishes import APPROVE
 from postroom.questions.acts import AskPeople, ListAsks, WaitForAsk
+from postroom.questions.model import QuestionKind
 from postroom.questions.shapes import AskBody
 from postroom.settings.glance import glance_from_process
 from postroom.settings.load import from_process
@@ -139,16 +140,16 @@ class HouseholdAsks:
             raise UserError(_NO_HOUSEHOLD)
         return cls(url=settings.url or settings.own_api_url, token=token, wait_seconds=wait_seconds, more=more)
 
-    async def answer(self, key: str, body: Mapping[str, Any]) -> Any:
+    async def answer(self, key: str, question: AskPeople) -> Any:
         """What the person said: the value of an option, values, fields, or their words."""
-        ask = await self.ended(key, body)
+        ask = await self.ended(key, question)
         if ask.status != "answered" or (said := ask.answer) is None:
             raise Unanswered(ask)
         return said.fields or said.selected or said.value or said.text
 
-    async def approval(self, key: str, body: Mapping[str, Any]) -> str | None:
+    async def approval(self, key: str, question: AskPeople) -> str | None:
         """None when a person lets it happen; else what to tell the model. Silence is neither."""
-        ask = await self.ended(key, body)
+        ask = await self.ended(key, question)
         if ask.status == "declined":
             return "The person would rather not decide this; it was not run."
         if ask.status != "answered" or ask.answer is None:
@@ -159,16 +160,15 @@ class HouseholdAsks:
         """What was asked under this key before, by whichever process."""
         return next(iter((await self._done(made(ListAsks, idempotency_key=key))).asks), None)
 
-    async def opened(self, key: str, body: Mapping[str, Any]) -> AskBody:
-        try:
-            one, _ = read(AskPeople, {**self.more, **body, "idempotency_key": key})
-        except PostroomError as error:
-            raise AskRefused(error.message) from None
-        return await self._done(one)
+    async def opened(self, key: str, question: AskPeople) -> AskBody:
+        """What the question says itself comes before what goes with all of them."""
+        more = {AskPeople.renamed.get(name, name): value for name, value in self.more.items()}
+        said = question.model_dump(mode="json", exclude_unset=True)
+        return await self._done(to_ask({**more, **said, "idempotency_key": key}))
 
-    async def ended(self, key: str, body: Mapping[str, Any]) -> AskBody:
+    async def ended(self, key: str, question: AskPeople) -> AskBody:
         """Asked once, however often; then waited for."""
-        ask = await self.opened(key, body)
+        ask = await self.opened(key, question)
         left = self.wait_seconds
         while ask.status == "open" and (left is None or left > 0):
             wait = _LOOK_SECONDS if left is None else min(_LOOK_SECONDS, left)
@@ -192,16 +192,24 @@ class HouseholdAsks:
             await client.close()
 
 
-def to_approve(tool: str, arguments: Any) -> dict[str, Any]:
+def to_ask(given: Mapping[str, Any]) -> AskPeople:
+    """The question of these arguments of `ask`. Raises AskRefused."""
+    try:
+        return read(AskPeople, given)[0]
+    except PostroomError as error:
+        raise AskRefused(error.message) from None
+
+
+def to_approve(tool: str, arguments: Any) -> AskPeople:
     """The question about a tool call; what is too long to be shown whole is refused, never cut."""
-    return {"question": f"Run {tool}?", "kind": "approve", "context": _legible(arguments)}
+    return to_ask({"question": f"Run {tool}?", "kind": "approve", "context": _legible(arguments)})
 
 
-def to_answer(tool: str, arguments: Any) -> dict[str, Any]:
+def to_answer(tool: str, arguments: Any) -> AskPeople:
     """The question whose answer is the tool's result: what the tool was given to ask, or the call itself."""
     if isinstance(arguments, Mapping) and isinstance(arguments.get("question"), str):
-        return dict(arguments)
-    return {"question": f"What does {tool} answer?", "context": _legible(arguments)}
+        return to_ask(arguments)
+    return to_ask({"question": f"What does {tool} answer?", "context": _legible(arguments)})
 
 
 def _legible(arguments: Any) -> str:
@@ -224,7 +232,7 @@ class PausingRun(Generic[Result]):
 
     start: Callable[[], Awaitable[Result]]
     saved: Callable[[Result], str | None]  # None once it is over
-    questions: Callable[[str], Awaitable[Sequence[Mapping[str, Any]]]]  # about what was saved, always in one order
+    questions: Callable[[str], Awaitable[Sequence[AskPeople]]]  # about what was saved, always in one order
     resume: Callable[[str, Sequence[Any]], Awaitable[Result]]  # with the answers in that order
 
 
@@ -248,15 +256,15 @@ async def _last(asks: HouseholdAsks, name: tuple[str, ...]) -> tuple[int, str | 
     return max(number - 1, 0), saved
 
 
-async def _answers(asks: HouseholdAsks, saved: str, questions: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Any]:
+async def _answers(asks: HouseholdAsks, saved: str, questions: Sequence[tuple[str, AskPeople]]) -> list[Any]:
     """The first is stored before the others are asked: without it no process would know of them."""
     key, first = questions[0]
-    await asks.opened(key, {**first, "state": _packed(saved)})
+    await asks.opened(key, first.model_copy(update={"state": _packed(saved)}))
     return list(await asyncio.gather(*(_answered(asks, *one) for one in questions)))
 
 
-async def _answered(asks: HouseholdAsks, key: str, question: Mapping[str, Any]) -> Any:
-    if question.get("kind") == "approve":
+async def _answered(asks: HouseholdAsks, key: str, question: AskPeople) -> Any:
+    if question.kind is QuestionKind.APPROVE:
         return await asks.approval(key, question)
     return await asks.answer(key, question)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from langgraph.types import Command
 
-from postroom.agents.asks import HouseholdAsks, key_of
+from postroom.agents.asks import HouseholdAsks, key_of, to_ask
+from postroom.questions.acts import AskPeople
 
 Answering = Callable[[HouseholdAsks, str, Any], Awaitable[Any]]  # the thread, the interrupt; its answer
 
@@ -46,7 +47,7 @@ async def _answer(asks: HouseholdAsks, thread: str, interrupt: Any) -> Any:
     return await asks.answer(key_of("langgraph", thread, interrupt.id), _question(interrupt.value))
 
 
-def _question(value: Any) -> dict[str, Any]:
+def _question(value: Any) -> AskPeople:
     if isinstance(value, Mapping) and isinstance(value.get("question"), str):
-        return dict(value)
-    return {"question": value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)}
+        return to_ask(value)
+    return to_ask({"question": value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)})

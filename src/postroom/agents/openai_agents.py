@@ -23,6 +23,7 @@ from postroom.kernel.acts.reading import arguments_schema, read
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.fields import strict_json
 from postroom.message.wire import WISH_FIELDS
+from postroom.questions.acts import AskPeople
 
 
 async def drive(
@@ -47,7 +48,7 @@ async def drive(
     async def start() -> RunResult:
         return await Runner.run(agent, given, context=context, **options)
 
-    async def questions(saved: str) -> Sequence[Mapping[str, Any]]:
+    async def questions(saved: str) -> Sequence[AskPeople]:
         waiting = (await restored(saved)).get_interruptions()
         return [to_approve(one.name or "a tool", one.arguments or "") for one in waiting]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ModelMessagesTypeAdapter, ToolDenied
 
 from postroom.agents.asks import HouseholdAsks, PausingRun, drive_run, to_answer, to_approve
+from postroom.questions.acts import AskPeople
 
 
 async def drive(
@@ -50,6 +51,6 @@ def _saved(result: Any) -> str | None:
     return json.dumps({"calls": shown, "history": result.all_messages_json().decode()})
 
 
-async def _questions(saved: str) -> Sequence[Mapping[str, Any]]:
+async def _questions(saved: str) -> Sequence[AskPeople]:
     calls = json.loads(saved)["calls"]
     return [(to_approve if one["approve"] else to_answer)(one["tool"], one["arguments"]) for one in calls]
