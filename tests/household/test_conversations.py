@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from postroom.channels import shared
 from postroom.channels.slack.listening import WORDS
 from postroom.conversations.mute_and_snooze import SENTENCE
 from postroom.conversations.texts import ENGLISH, GERMAN
@@ -387,6 +388,25 @@ async def test_a_photo_sent_elsewhere_reaches_the_butler_with_its_caption(house:
 
     assert (file["name"], file["media_type"], file["size"]) == ("bill.png", "image/png", len(PNG))
     assert await read(house, file["upload_id"], "general") == (200, PNG)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.timeout(180)
+@pytest.mark.requirement("content:files-from-people")
+@pytest.mark.parametrize("channel", ["slack", "discord"])
+async def test_what_is_too_large_elsewhere_is_said_and_the_words_go_on(
+    house: Talking, channel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "_MOST_FILE_BYTES", 100_000)
+    place, words = {"slack": "U8", "discord": "user:8"}[channel], f"No film over {channel}."
+    asked = "/general " + script(reply(words, channel=channel))
+    film = sent(bytes(100_001), f"{channel}.mp4")
+    await house.post(f"{channel}/inbound", {"place": place, "text": asked, "files": [film]})
+
+    problem = await house.arrived(channel, f"{channel}.mp4: it is larger than the 50 MB that are taken")
+    await house.arrived(channel, words)
+
+    assert "could not take this over" in problem["text"]
 
 
 @pytest.mark.asyncio(loop_scope="module")
