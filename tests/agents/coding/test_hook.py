@@ -9,8 +9,10 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from chaos.proxy import Proxy
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.agents.coding.recorded import every, recorded
@@ -529,3 +531,23 @@ def test_a_message_that_is_still_being_written_is_waited_for(tmp_path: Path) -> 
             transcript.write(next(writes, ""))
 
     assert is_alone(file, "wanted", now=lambda: 0, pause=pause) is False
+
+
+@pytest.mark.requirement("connect:hook-abstains")
+async def test_a_process_whose_household_goes_away_leaves_the_screen_to_ask_after_thirty_seconds(
+    there: Living, home: Path
+) -> None:
+    # The process has a clock of its own, so that this takes its thirty seconds.
+    port = int(urlsplit(there.household.addresses["api"]).port or 0)
+    async with Proxy(port) as line:
+        token = there.tokens.token_of(Principal(Role.PROGRAM, "codex", person="owner"))
+        join(home, "codex", f"http://127.0.0.1:{line.port}", token or "")
+        process = await start(home, "codex")
+        done = asyncio.create_task(process.communicate(recorded("codex", "PermissionRequest").encode()))
+        await cards(there)
+        line.refuse = True
+        line.reset_all()
+        async with asyncio.timeout(60):
+            out, error = await done
+
+    assert (process.returncode, out) == (0, b""), error
