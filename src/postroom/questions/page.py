@@ -26,7 +26,7 @@ from postroom.questions.questions import Asking
 from postroom.questions.rules.cards import made
 from postroom.questions.rules.form import FormField, form_fields
 from postroom.questions.rules.judge import CONSOLE, may_answer
-from postroom.questions.rules.reading import answer_words, read_number
+from postroom.questions.rules.reading import answer_words, filled_in
 from postroom.questions.rules.words import asker_name, one_line
 from postroom.questions.shapes import HeardAnswer, QuestionView
 from postroom.questions.store.questions import QuestionFigures
@@ -44,7 +44,6 @@ _BACK: Final = {"today": "/", "inbox": "/inbox", "questions": "/questions"}
 _NOT_SAID: Final = frozenset({TOKEN_FIELD, "back"})
 _PREFIX: Final = "field."  # so that no name of a field is one of the page's own
 _INPUTS: Final = {"email": "email", "uri": "url", "date": "date", "date-time": "datetime-local"}
-_YES_OR_NO: Final = (("true", "Yes"), ("false", "No"))
 
 
 # ---- one question on a page, and its form ----
@@ -163,16 +162,12 @@ def question_fields(wording: Wording, zone: str, typed: Form | None = None) -> S
             title=one.title,
             hint=" ".join(filter(None, [one.description, f"Time in {zone}." if one.format == "date-time" else ""])),
             shape=_shape(one, secret=wording.secret),
-            offered=_offered(one),
+            offered=one.offered,
             is_required=one.is_required,
             minimum=one.minimum,
             maximum=one.maximum,
             longest=one.longest,
-            value=()
-            if wording.secret
-            else typed.all(_PREFIX + one.name)
-            if typed is not None
-            else _by_default(one.default),
+            value=() if wording.secret else typed.all(_PREFIX + one.name) if typed is not None else one.at_first,
         )
         for one in form_fields(wording.form)
     ]
@@ -181,23 +176,11 @@ def question_fields(wording: Wording, zone: str, typed: Form | None = None) -> S
 def _shape(field: FormField, *, secret: bool) -> str:
     if field.kind == "array":
         return "ticks"
-    if offered := _offered(field):
+    if offered := field.offered:
         return "radios" if len(offered) <= _MOST_RADIOS else "select"
     if field.kind in ("integer", "number"):
         return "number" if field.kind == "integer" else "decimal"
     return "password" if secret else _INPUTS.get(field.format, "text")
-
-
-def _offered(field: FormField) -> Sequence[tuple[str, str]]:
-    return _YES_OR_NO if field.kind == "boolean" else field.choices
-
-
-def _by_default(default: Any) -> Sequence[str]:
-    if default is None:
-        return ()
-    if isinstance(default, bool):
-        return ("true" if default else "false",)
-    return [str(one) for one in default] if isinstance(default, list) else (str(default),)
 
 
 # ---- what a person did there, as an answer ----
@@ -218,26 +201,9 @@ def given_of(wording: Wording, form: Form, zone: str) -> Said:
 
 def given_fields(wording: Wording, form: Form, zone: str) -> dict[str, Any]:
     """What was filled in, typed as the form wants it; what cannot be read is left to the one who judges it."""
-    found = {one.name: _read(one, form.all(_PREFIX + one.name), zone) for one in form_fields(wording.form)}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _read(field: FormField, words: Sequence[str], zone: str) -> Any:
-    """None when it was left empty."""
-    if field.kind == "array":
-        return list(words) or None
-    text = words[-1] if words else ""
-    if not text.strip():
-        return None
-    match field.kind:
-        case "boolean":
-            return {"true": True, "false": False}.get(text, text)
-        case "integer" | "number":
-            return read_number(text.strip(), whole=field.kind == "integer")
-        case _ if field.format == "date-time":
-            return _moment(text, zone)
-        case _:
-            return text
+    found = filled_in(wording.form, lambda name: form.all(_PREFIX + name))
+    moments = [one.name for one in form_fields(wording.form) if one.format == "date-time" and one.name in found]
+    return found | {name: _moment(found[name], zone) for name in moments}
 
 
 def _moment(text: str, zone: str) -> str:

@@ -18,7 +18,6 @@ from postroom.desk.asks.asking import Ask
 from postroom.desk.asks.showing import (
     Before,
     asker_name,
-    form_values,
     given,
     in_labels,
     labels,
@@ -396,7 +395,7 @@ def test_a_default_stands_in_the_line_unless_something_was_filled_in(
 
 
 @pytest.mark.parametrize(
-    ("field", "given", "value"),
+    ("field", "typed", "value"),
     [
         ({"type": "string"}, ["12"], "12"),
         ({"type": "integer"}, [" 12 "], 12),
@@ -406,9 +405,11 @@ def test_a_default_stands_in_the_line_unless_something_was_filled_in(
         ({"type": "array", "items": {"enum": ["a", "b"]}}, ["a", "b"], ["a", "b"]),
     ],
 )
-def test_what_was_filled_in_has_the_type_of_the_field(field: dict[str, Any], given: list[str], value: Any) -> None:
-    assert form_values(form(field), {"it": given}) == {"it": value}
-    assert form_values(form(field), {}) == {}
+def test_what_was_filled_in_has_the_type_of_the_field(field: dict[str, Any], typed: list[str], value: Any) -> None:
+    assert given(form(field), PopupEnding(outcome=PopupOutcome.SUBMITTED, fields={"it": typed})) == Said(
+        fields={"it": value}
+    )
+    assert given(form(field), PopupEnding(outcome=PopupOutcome.SUBMITTED)) == Said(fields={})
 
 
 def test_a_required_field_is_marked_and_a_title_is_its_label() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dataclasses import field as dataclasses_field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from postroom.desk import history
 from postroom.desk.asks.asking import (
@@ -35,11 +35,11 @@ from postroom.kernel.values.ids import IdMint, seconds
 from postroom.message.wire import plain_words
 from postroom.questions.model import RATHER_NOT, QuestionKind, Said, Wording
 from postroom.questions.rules.form import FormField, form_fields
+from postroom.questions.rules.reading import filled_in
 
-# A flat JSON Schema as lines to fill in, and what was filled in as the values it wants.
+# A flat JSON Schema as lines to fill in.
 
 Filled = Mapping[str, Sequence[str]]
-_YES_OR_NO: Final = (("true", "Yes"), ("false", "No"))
 _FORMATS: Final = {
     "email": "An e-mail address",
     "uri": "A web address",
@@ -56,17 +56,12 @@ def sheet_fields(wording: Wording, filled: Filled | None = None) -> tuple[SheetF
             label=field.title,
             hint=_hint(field),
             required=field.is_required,
-            choices=_YES_OR_NO if field.kind == "boolean" else field.choices,
+            choices=field.offered,
             several=field.kind == "array",
-            value=_default(field.default) if filled is None else tuple(filled.get(field.name, ())),
+            value=field.at_first if filled is None else tuple(filled.get(field.name, ())),
         )
         for field in form_fields(wording.form)
     )
-
-
-def form_values(wording: Wording, filled: Filled) -> dict[str, Any]:
-    """What cannot be read stays as it was typed: the household says what is wrong with it."""
-    return {one.name: _value(one, filled[one.name]) for one in form_fields(wording.form) if filled.get(one.name)}
 
 
 def in_labels(wording: Wording, words: str) -> str:
@@ -76,39 +71,6 @@ def in_labels(wording: Wording, words: str) -> str:
         if found:
             words = f"{words[: found.start()]}{field.title}: {words[found.end() :]}"
     return words
-
-
-def _value(field: FormField, given: Sequence[str]) -> Any:
-    match field.kind:
-        case "array":
-            return list(given)
-        case "boolean":
-            return given[0] == "true"
-        case "integer" | "number":
-            return _number(given[0].strip())
-        case _:
-            return given[0]
-
-
-def _number(words: str) -> int | float | str:
-    for read in (int, float):
-        try:
-            return read(words)
-        except ValueError:
-            continue
-    return words
-
-
-def _default(value: object) -> tuple[str, ...]:
-    match value:
-        case None:
-            return ()
-        case bool() as flag:
-            return ("true" if flag else "false",)
-        case list() as several:
-            return tuple(map(str, several))
-        case one:
-            return (str(one),)
 
 
 def _hint(field: FormField) -> str:
@@ -220,7 +182,7 @@ def given(wording: Wording, ending: PopupEnding) -> Said | None:
     if ending.outcome is not PopupOutcome.SUBMITTED:
         return None
     if wording.form:
-        return Said(fields=form_values(wording, ending.fields))
+        return Said(fields=filled_in(wording.form, lambda name: ending.fields.get(name, ())))
     values = tuple(labels(wording)[label] for label in ending.chosen)
     if values:
         return Said(selected=values) if wording.multiple else Said(value=values[0])

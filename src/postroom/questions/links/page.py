@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qsl
 
 from postroom.kernel.text.markdown import parse
@@ -18,7 +18,7 @@ from postroom.kernel.values.zones import said_moment
 from postroom.message.delivery import Format
 from postroom.questions.model import RATHER_NOT, Question, QuestionKind, Said, Wording
 from postroom.questions.rules.form import FormField, form_fields
-from postroom.questions.rules.reading import field_value
+from postroom.questions.rules.reading import filled_in
 from postroom.questions.rules.words import asker_name
 
 NONCE: Final = "nonce"
@@ -80,7 +80,7 @@ def given_of(form: SentForm, wording: Wording) -> Said:
     if form.get(ACT) == DECLINE:
         return Said(declined=True)
     if wording.kind is QuestionKind.FORM:
-        return Said(fields=_fields(form, wording))
+        return Said(fields=filled_in(wording.form, lambda name: [one.strip() for one in form.all(_FIELD + name)]))
     if text := form.get(_TEXT).strip():
         return Said(text=text)
     if wording.multiple:
@@ -88,15 +88,6 @@ def given_of(form: SentForm, wording: Wording) -> Said:
     if value := form.get(VALUE):
         return Said(value=value)
     raise ValidationError.of([FieldError("answer", "choose or write something first", "required")])
-
-
-def _fields(form: SentForm, wording: Wording) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for one in form_fields(wording.form):
-        sent = [value.strip() for value in form.all(_FIELD + one.name) if value.strip()]
-        if sent:
-            found[one.name] = sent if one.kind == "array" else field_value(one, sent[0])
-    return found
 
 
 # ---- the pages ----
@@ -214,8 +205,8 @@ def _field(field: FormField) -> str:
 
 
 def _input(named: str, field: FormField) -> str:
-    if offered := (("yes", "Yes"), ("no", "No")) if field.kind == "boolean" else field.choices:
-        lines = "".join(f'<option value="{escape(value)}">{escape(title)}</option>' for value, title in offered)
+    if field.offered:
+        lines = "".join(f'<option value="{escape(value)}">{escape(title)}</option>' for value, title in field.offered)
         return f'<select {named}><option value="">—</option>{lines}</select>'
     given = escape(str("" if field.default is None else field.default))
     kind = _TYPES.get(field.format, "text")

@@ -29,6 +29,7 @@ _KEYS: Final[dict[str, set[str]]] = {
     "array": _COMMON | {"items", "minItems", "maxItems"},
 }
 _FORMATS: Final = ("email", "uri", "date", "date-time")
+_YES_OR_NO: Final = (("true", "Yes"), ("false", "No"))
 _BOUNDS: Final = ("minLength", "maxLength", "minItems", "maxItems")
 
 
@@ -138,6 +139,24 @@ class FormField:
     longest: int | None
     fewest: int
     most: int | None
+
+    @property
+    def offered(self) -> tuple[tuple[str, str], ...]:
+        """What a screen lets a person pick."""
+        return _YES_OR_NO if self.kind == "boolean" else self.choices
+
+    @property
+    def at_first(self) -> tuple[str, ...]:
+        """The default as a screen shows it."""
+        match self.default:
+            case None:
+                return ()
+            case bool() as flag:
+                return ("true" if flag else "false",)
+            case list() as several:
+                return tuple(map(str, several))
+            case one:
+                return (str(one),)
 
 
 def form_fields(form: Mapping[str, Any] | None) -> tuple[FormField, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -198,14 +198,20 @@ def field_value(field: FormField, words: str) -> Any:
             seen = visible(words)
             return True if seen in _YES else False if seen in _NO else words
         case "integer" | "number":
-            return read_number(words, whole=field.kind == "integer")
+            return _number(words, whole=field.kind == "integer")
         case "array":
             return [_choice(field, part) for part in _BETWEEN.split(words) if visible(part)]
         case _:
             return _choice(field, words) if field.choices else words
 
 
-def read_number(words: str, *, whole: bool) -> int | float | str:
+def filled_in(form: Mapping[str, Any] | None, sent: Callable[[str], Sequence[str]]) -> dict[str, Any]:
+    """What stood in the lines of a screen, by the names of the fields; an empty line says nothing."""
+    lines = [(one, [text for text in sent(one.name) if text.strip()]) for one in form_fields(form)]
+    return {one.name: texts if one.kind == "array" else field_value(one, texts[-1]) for one, texts in lines if texts}
+
+
+def _number(words: str, *, whole: bool) -> int | float | str:
     try:
         return int(words) if whole or words.strip().lstrip("+-").isdecimal() else float(words)
     except ValueError:
