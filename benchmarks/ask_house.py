@@ -10,18 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prometheus_client import CollectorRegistry
+from tests.support.worlds import world_of
 
 from benchmarks.plane import LIFTED, NoChannel
 from postroom.conversations.inbound import Inbound
 from postroom.delivery.accept import Plane
 from postroom.household.delivery import running_plane
-from postroom.household.questions import AskingParts, build_asking, hearing, presenting
+from postroom.household.questions import AskingParts, hearing, presenting
 from postroom.household.store import open_store
 from postroom.kernel.acts.reading import made
-from postroom.kernel.running.clock import SystemClock
-from postroom.kernel.running.loop import Loops
-from postroom.kernel.running.telemetry import LoopMeter
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.delivery import Message, Receipt
 from postroom.message.inbound import Listened, Press
@@ -109,21 +106,26 @@ def word_in(text: str) -> str:
 @asynccontextmanager
 async def ask_house(home: Path, database: str) -> AsyncIterator[AskHouse]:
     settings, _ = load({}, overrides(home, database))
-    clock, registry, phone = SystemClock(), CollectorRegistry(), PhoneChannel()
-    loops = Loops(clock, LoopMeter(registry).failed)
+    phone = PhoneChannel()
     async with open_store(settings) as store:
-        parts = build_asking(settings, store, clock)
+        world = world_of(settings, store)
+        parts = AskingParts(world)
         house = _timed(parts, phone)
         async with (
-            running_plane(settings, store, {"telegram": phone}, registry, clock, loops) as plane,
-            presenting(parts, store, plane, "", loops),
-            hearing(parts, {"telegram": phone}, plane, "", loops) as ear,
+            running_plane(world, {"telegram": phone}) as plane,
+            presenting(parts, plane),
+            hearing(parts, {"telegram": phone}, plane) as ear,
         ):
             ear.watch.expect("telegram")
             inbound = Inbound(
-                source="telegram", bot=phone, offsets=parts.marks, handlers=[ear.handle], clock=clock, watch=ear.watch
+                source="telegram",
+                bot=phone,
+                offsets=store.marks,
+                handlers=[ear.handle],
+                clock=world.clock,
+                watch=ear.watch,
             )
-            async with loops.running("inbound:telegram", inbound.look, cut_off=True):
+            async with world.loops.running("inbound:telegram", inbound.look, cut_off=True):
                 yield AskHouse(parts=parts, plane=plane, phone=phone, stored=house[0], decided=house[1])
 
 

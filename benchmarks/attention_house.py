@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from chaos.offset_clock import OffsetClock
-from prometheus_client import CollectorRegistry
+from tests.support.worlds import world_of
 
 from benchmarks.ask_house import overrides
 from benchmarks.plane import NoChannel
 from postroom.attention.attention import Attention
 from postroom.attention.rules.policy import parse_policy
 from postroom.delivery.accept import Plane
-from postroom.household.attention import attending, build_attention, button_key
+from postroom.household.attention import attending, build_attention
 from postroom.household.delivery import running_plane
 from postroom.household.store import Store, open_store
-from postroom.kernel.running.loop import Loops
-from postroom.kernel.running.telemetry import LoopMeter
 from postroom.message.delivery import Message, Receipt
 from postroom.message.outgoing import Outcome, Outgoing
 from postroom.message.wishes import AttentionWish, Urgency
@@ -81,12 +79,11 @@ def message(number: int, recipient: str | None = None) -> Outgoing:
 @asynccontextmanager
 async def attention_house(home: Path, database: str) -> AsyncIterator[AttentionHouse]:
     settings, _ = load({}, overrides(home, database))
-    clock, registry, channel = OffsetClock(), CollectorRegistry(), DigestChannel()
-    loops = Loops(clock, LoopMeter(registry).failed)
+    clock, channel = OffsetClock(), DigestChannel()
     async with open_store(settings) as store:
-        attention = build_attention(settings, store, clock)
-        started = running_plane(settings, store, {"telegram": channel}, registry, clock, loops)
-        async with attending(attention, store, started, registry, loops, button_key(settings)) as plane:
+        world = world_of(settings, store, clock=clock)
+        attention = build_attention(world)
+        async with attending(world, attention, running_plane(world, {"telegram": channel})) as plane:
             writes = _counted(store)
             yield AttentionHouse(attention=attention, plane=plane, channel=channel, clock=clock, writes=writes)
 

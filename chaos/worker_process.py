@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import uvloop
-from prometheus_client import CollectorRegistry
 from sqlalchemy import Connection, func, select
+from tests.support.worlds import world_of
 
 from chaos.crash_points import Crash
 from chaos.job import Job, Package, Until
@@ -29,8 +29,6 @@ from postroom.household.delivery import build_plane, running_plane, shared_state
 from postroom.household.people import keep_in_step
 from postroom.household.store import Store, open_store
 from postroom.kernel.running import telemetry
-from postroom.kernel.running.loop import Loops
-from postroom.kernel.running.telemetry import LoopMeter
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.message.channel import Channel
 from postroom.message.delivery import IN_FLIGHT
@@ -88,15 +86,14 @@ class Worker:
     @asynccontextmanager
     async def _plane(self, store: Store) -> AsyncIterator[Plane]:
         channels = watched_channels(self._settings, self._journal, self._crash, self._job.timeout_seconds)
-        registry = CollectorRegistry()
+        world = world_of(self._settings, store, clock=self._clock)
         if self._job.works:
-            loops = Loops(self._clock, LoopMeter(registry).failed)
-            async with running_plane(self._settings, store, channels, registry, self._clock, loops) as plane:
+            async with running_plane(world, channels) as plane:
                 yield plane
             return
-        await keep_in_step(self._settings, store.people, self._clock.now_us())
+        await keep_in_step(world)
         async with shared_state(self._settings, self._clock) as shared:
-            yield build_plane(self._settings, store, channels, shared, registry, self._clock)
+            yield build_plane(world, channels, shared, world.registry)
 
     async def _work(self, plane: Plane, store: Store) -> None:
         half = len(self._job.packages) // 2

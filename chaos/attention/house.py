@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from prometheus_client import CollectorRegistry
+from tests.support.worlds import world_of
 
 from chaos.crash_points import Crash
 from chaos.journal import Journal, Step
@@ -18,11 +18,9 @@ from chaos.watched_ledger import WatchedLedger
 from chaos.worker_process import watched_channels
 from postroom.attention.attention import Attention
 from postroom.delivery.accept import Plane
-from postroom.household.attention import attending, build_attention, button_key
+from postroom.household.attention import attending, build_attention
 from postroom.household.delivery import running_plane
 from postroom.household.store import Store, open_store
-from postroom.kernel.running.loop import Loops
-from postroom.kernel.running.telemetry import LoopMeter
 from postroom.message.delivery import Message, Receipt
 from postroom.settings import Settings
 
@@ -40,18 +38,16 @@ class House:
 @asynccontextmanager
 async def house(settings: Settings, clock: OffsetClock, journal: Journal, crash: Crash) -> AsyncIterator[House]:
     """Everything that breaks a law is noted before anything is mended."""
-    registry = CollectorRegistry()
-    loops = Loops(clock, LoopMeter(registry).failed)
     channels = watched_channels(settings, journal, crash, _TIMEOUT_SECONDS)
     for channel in channels.values():
         _dated(channel, clock, journal)
     async with open_store(settings) as store:
         store.ledger = WatchedLedger(store.ledger, journal, crash)
-        attention = build_attention(settings, store, clock)
+        world = world_of(settings, store, clock=clock)
+        attention = build_attention(world)
         for problem in (*(await attention.figures()).unaccounted, *await attention.audit()):
             journal.note(Step.UNACCOUNTED, "-", problem)
-        started = running_plane(settings, store, channels, registry, clock, loops)
-        async with attending(attention, store, started, registry, loops, button_key(settings)) as plane:
+        async with attending(world, attention, running_plane(world, channels)) as plane:
             yield House(attention=attention, plane=plane, store=store)
 
 

@@ -17,7 +17,7 @@ from postroom.attention.rules.decide import every_open_notice_has_a_next
 from postroom.attention.state import Wanted
 from postroom.delivery.store.tables import delivery_requests
 from postroom.household.attention import build_attention
-from postroom.household.store import connect_store
+from postroom.household.store import Premises, connect_store
 from postroom.settings.load import load
 
 _TEXTS = {"telegram": "text", "email": "body"}
@@ -27,7 +27,7 @@ async def accounts(rig: Rig, offset_seconds: float) -> Accounts:
     settings, _ = load(rig.environment)
     store = connect_store(settings)
     try:
-        attention = build_attention(settings, store, OffsetClock(offset_seconds))
+        attention = build_attention(Premises(settings=settings, store=store, clock=OffsetClock(offset_seconds)))
         people = [await _person(attention, one) for one in sorted(await attention.book.store.policies())]
         sent = await store.database.read(_sent)
     finally:

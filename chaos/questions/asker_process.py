@@ -103,5 +103,5 @@ def request(token: str, channel: str = "telegram") -> dict[str, object]:
 
 
 async def _is_closed(parts: AskingParts, question: Question) -> bool:
-    shown = await parts.presentations.of(question.id)
+    shown = await parts.world.store.presentations.of(question.id)
     return bool(shown) and all(one.status in SETTLED or one.status is PresentationStatus.FAILED for one in shown)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from prometheus_client import CollectorRegistry
+from tests.support.worlds import world_of
 
 from chaos.crash_points import Crash
 from chaos.journal import Journal
@@ -19,11 +19,8 @@ from postroom.conversations.inbound import Inbound
 from postroom.delivery.accept import Plane
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.delivery import running_plane
-from postroom.household.questions import AskingParts, build_asking, hearing, presenting
-from postroom.household.store import Store, open_store
-from postroom.kernel.running.loop import Loops
-from postroom.kernel.running.telemetry import LoopMeter
-from postroom.kernel.values.ids import IdMint
+from postroom.household.questions import AskingParts, hearing, presenting
+from postroom.household.store import World, open_store
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import Channel, Listen
 from postroom.message.inbound import InboundEvent, InboundMessage, Listened
@@ -45,49 +42,46 @@ class House:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[AskingParts]:
-        mint, registry = IdMint(), CollectorRegistry()
-        loops = Loops(self.clock, LoopMeter(registry).failed)
         channels = _channels(self.settings)
         sending = {name: watched(one, self.journal, self.crash) for name, one in channels.items()}
         async with open_store(self.settings) as store:
             store.ledger = WatchedLedger(store.ledger, self.journal, self.crash)
-            parts = self._parts(store, mint)
+            parts = self._parts(world_of(self.settings, store, clock=self.clock))
             async with (
-                running_plane(self.settings, store, sending, registry, self.clock, loops) as plane,
-                presenting(parts, store, plane, "", loops),
-                self._ears(parts, plane, channels, store, loops),
+                running_plane(parts.world, sending) as plane,
+                presenting(parts, plane),
+                self._ears(parts, plane, channels),
             ):
                 yield parts
 
-    def _parts(self, store: Store, mint: IdMint) -> AskingParts:
-        parts = build_asking(self.settings, store, self.clock)
+    def _parts(self, world: World) -> AskingParts:
+        parts = AskingParts(world)
         watch(parts.store, ["ask", "hear", "collect"], self.crash)
         cards = ["due", "submitted", "presented"]
-        watch(parts.presentations, cards, self.crash)
+        watch(world.store.presentations, cards, self.crash)
         return parts
 
     @asynccontextmanager
-    async def _ears(
-        self, parts: AskingParts, plane: Plane, channels: dict[str, Channel], store: Store, loops: Loops
-    ) -> AsyncIterator[None]:
+    async def _ears(self, parts: AskingParts, plane: Plane, channels: dict[str, Channel]) -> AsyncIterator[None]:
         bot = channels[self.channel]
         if not self.hears or not isinstance(bot, Listen):
             yield
             return
         if hasattr(bot, "answer_press"):
             watch(bot, ["answer_press"], self.crash)
-        watch(parts.marks, ["save_offset"], self.crash)
-        async with hearing(parts, channels, plane, "", loops) as ear:
+        marks = parts.world.store.marks
+        watch(marks, ["save_offset"], self.crash)
+        async with hearing(parts, channels, plane) as ear:
             ear.watch.expect(bot.name)
             inbound = Inbound(
                 source=bot.name,
                 bot=_Ear(bot, self.clock, self.crash),
-                offsets=parts.marks,
+                offsets=marks,
                 handlers=[ear.handle],
                 clock=self.clock,
                 watch=ear.watch,
             )
-            async with loops.running(f"inbound:{bot.name}", inbound.look, cut_off=True):
+            async with parts.world.loops.running(f"inbound:{bot.name}", inbound.look, cut_off=True):
                 yield
 
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+from tests.support.worlds import world_of
+
 from chaos import journal
 from chaos.journal import Step
 from chaos.offset_clock import OffsetClock
@@ -15,7 +17,7 @@ from chaos.questions.phone import Message, Phone, is_pressable
 from chaos.questions.steps import Way
 from chaos.questions.way_back import Asked, WayBack, judged
 from chaos.rig import Rig
-from postroom.household.questions import AskingParts, build_asking
+from postroom.household.questions import AskingParts
 from postroom.household.store import Store, connect_store
 from postroom.kernel.values.ids import DeliveryId
 from postroom.questions.model import Question, VerdictKind
@@ -43,7 +45,7 @@ async def _opened(rig: Rig) -> AsyncIterator[tuple[Store, AskingParts]]:
     settings, _ = load(rig.environment)
     store = connect_store(settings)
     try:
-        yield store, build_asking(settings, store, OffsetClock())
+        yield store, AskingParts(world_of(settings, store, clock=OffsetClock()))
     finally:
         await store.database.close()
 
@@ -75,7 +77,7 @@ def _asks_on(card: Message) -> bool:
 
 
 async def _is_marked(store: Store, parts: AskingParts, question: Question) -> bool:
-    ids = [one.delivery_id for one in await parts.presentations.of(question.id) if one.delivery_id]
+    ids = [one.delivery_id for one in await parts.world.store.presentations.of(question.id) if one.delivery_id]
     found = [await store.ledger.get(DeliveryId(one)) for one in ids]
     return any(one.possible_duplicate for one in found if one)
 

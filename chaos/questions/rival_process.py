@@ -73,7 +73,7 @@ async def _shown(parts: AskingParts, token: str) -> Question:
 
 
 async def _until_status(parts: AskingParts, question: Question, status: PresentationStatus) -> None:
-    while [one.status for one in await parts.presentations.of(question.id)] != [status]:
+    while [one.status for one in await parts.world.store.presentations.of(question.id)] != [status]:
         await asyncio.sleep(_LOOK_SECONDS)
 
 

@@ -17,7 +17,7 @@ from postroom.connectors.tools import ACTS
 from postroom.household.intents import Correspondence, build_correspondence
 from postroom.household.peers import MemoryPeer
 from postroom.household.people import owner_seed
-from postroom.household.questions import build_asking
+from postroom.household.questions import AskingParts
 from postroom.household.store import open_store
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.tokens import TokenFile
@@ -57,12 +57,8 @@ async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistan
     tokens, post = TokenFile(settings.tokens_file), Post()
     tokens.ensure([OPERATOR, CHATGPT, ANN, Principal(Role.BUTLER, "health")])
     async with open_store(settings) as store:
-        built = build_correspondence(
-            world_of(settings, store, clock=clock, roster=[parse_butler(HEALTH, {}, file="health/butler.toml")]),
-            post,
-            Butlers(),
-            build_asking(settings, store, clock),
-        )
+        world = world_of(settings, store, clock=clock, roster=[parse_butler(HEALTH, {}, file="health/butler.toml")])
+        built = build_correspondence(world, post, Butlers(), AskingParts(world))
         await store.people.keep_in_step(HOUSEHOLD_OWNER, [owner_seed(settings)], now_us=clock.now_us())
         for name, chat in (("Maria Rossi", "2002"), ("Bob", "2001")):
             new = new_contact(name=name, telegram_chat_id=chat)

@@ -53,7 +53,7 @@ async def has_address(house: Living, channel: str, rank: int, address: str = OWN
         others = [replace(one, rank=one.rank + 1) for one in person.addresses]
         return replace(person.as_written, addresses=(place, *others))
 
-    await people.book.change(HOUSEHOLD_OWNER, "owner", more, now_us=parts(house).clock.now_us())
+    await people.book.change(HOUSEHOLD_OWNER, "owner", more, now_us=parts(house).world.clock.now_us())
 
 
 async def phone(house: Living, words: str) -> dict[str, Any]:
@@ -93,7 +93,7 @@ async def write(house: Living, text: str, **more: Any) -> None:
 
 async def shown(house: Living, view: QuestionView, status: PresentationStatus) -> None:
     async def look() -> bool:
-        return [one.status for one in await parts(house).presentations.of(view.question.id)] == [status]
+        return [one.status for one in await parts(house).world.store.presentations.of(view.question.id)] == [status]
 
     await until(look)
 

@@ -537,7 +537,7 @@ async def asked(house: Living, **more: Any) -> QuestionView:
 
 
 async def where(house: Living, view: QuestionView) -> dict[str, PresentationStatus]:
-    return {one.channel: one.status for one in await parts(house).presentations.of(view.question.id)}
+    return {one.channel: one.status for one in await parts(house).world.store.presentations.of(view.question.id)}
 
 
 async def shown_on(house: Living, view: QuestionView, *channels: str) -> None:
@@ -613,7 +613,9 @@ async def test_a_persons_own_escalation_says_when_and_where_it_goes_next(home: P
     async with living(home, LIFTED, QUICK, SOON, steps) as house:
         view = await asked(house)
         await shown_on(house, view, "telegram")
-        mail = next(one for one in await parts(house).presentations.of(view.question.id) if one.channel == "email")
+        mail = next(
+            one for one in await parts(house).world.store.presentations.of(view.question.id) if one.channel == "email"
+        )
 
         assert mail.due_at_us == view.question.created_at_us + seconds(1800)
 

@@ -254,7 +254,7 @@ async def put_off(alive: Living, ask_id: str) -> AskingParts:
     assert asking is not None
 
     async def is_quiet() -> bool:
-        cards = await asking.presentations.of(ask_id)
+        cards = await asking.world.store.presentations.of(ask_id)
         return [one.reason for one in cards if one.channel == "telegram"] == ["it is quiet for them"]
 
     await until(is_quiet)

@@ -170,7 +170,7 @@ async def test_the_second_to_decide_is_too_late_wherever_they_are(approving: Liv
         ("console", "accepted"),
         ("tools", "lost_race"),
     ]
-    [*_, in_vain] = sentences(story, parts(approving).clock.now_us())
+    [*_, in_vain] = sentences(story, parts(approving).world.clock.now_us())
     assert " via tools " in in_vain and in_vain.endswith(" was first.")
     await until(lambda: arrived(approving))
 

@@ -106,7 +106,7 @@ async def test_a_mail_that_is_shown_again_after_a_crash_is_judged_once(home: Pat
     async with living(home, LIFTED, QUICK) as after:
 
         async def read_again() -> bool:
-            return await parts(after).marks.offset("email") == place
+            return await parts(after).world.store.marks.offset("email") == place
 
         await until(read_again)
         assert len(await parts(after).store.attempts(view.question.id)) == 1

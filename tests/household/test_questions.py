@@ -18,7 +18,7 @@ from postroom.household.butlers import cannot_answer
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.people import household_people, keep_in_step
 from postroom.household.questions import build_gate, deciders_of
-from postroom.household.store import approval_policy, open_store
+from postroom.household.store import Premises, approval_policy, open_store
 from postroom.kernel.acts.reading import made
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import seconds
@@ -27,7 +27,6 @@ from postroom.message.wishes import Risk
 from postroom.people.model import DraftAddress, PersonDraft
 from postroom.people.people import HouseholdPeople
 from postroom.questions.acts import ReviseAsk
-from postroom.questions.asked_people import AskedPeople
 from postroom.questions.model import PresentationStatus, QuestionStatus, Said
 from postroom.settings.load import load
 from tests.butlers.runtimes.installed import install
@@ -75,10 +74,10 @@ async def test_the_gate_stands_as_soon_as_messages_reach_real_people(
     channels = build_channels(settings, SandboxAddress("127.0.0.1", 1, 1) if settings.in_sandbox else None)
 
     async with open_store(settings) as store:
-        clock = FakeClock()
-        await keep_in_step(settings, store.people, clock.now_us())
-        gate = build_gate(settings, store, HouseholdPeople(store.people, clock), channels)
-        deciders = deciders_of(settings, store, AskedPeople(book=store.people), channels)
+        place = Premises(settings=settings, store=store, clock=FakeClock())
+        await keep_in_step(place)
+        gate = build_gate(place, HouseholdPeople(store.people, place.clock), channels)
+        deciders = deciders_of(place, channels)
         found = await deciders.found(owner_only=False) if deciders else None
 
     assert (gate is not None) is is_on
@@ -91,14 +90,15 @@ async def test_the_gate_stands_as_soon_as_messages_reach_real_people(
 async def test_the_owner_and_trusted_approvers_are_asked_each_where_they_are(tmp_path: Path) -> None:
     settings, _ = load({"POSTROOM_HOME": str(tmp_path)})
     async with open_store(settings) as store:
-        await keep_in_step(settings, store.people, FakeClock().now_us())
-        people = household_people(settings, store, FakeClock())
+        place = Premises(settings=settings, store=store, clock=FakeClock())
+        await keep_in_step(place)
+        people = household_people(place)
         for name, trusted, role in (("Ben", True, "approver"), ("Eve", False, "approver"), ("Joe", True, "member")):
             address = DraftAddress(channel="email", address=f"{name.lower()}@example.org")
             draft = PersonDraft(name=name, role=role, trusted=trusted, addresses=(address,))
             await people.create(draft, source="test")
         await store.household.known()
-        deciders = deciders_of(settings, store, AskedPeople(book=store.people), ["telegram", "email"])
+        deciders = deciders_of(place, ["telegram", "email"])
         assert deciders is not None
 
         everyone, channels = await deciders.found(owner_only=False)
@@ -290,7 +290,7 @@ async def test_a_cancelled_question_is_taken_back_on_the_card_and_mail_gets_a_li
     await phone(small, "✖️ Taken back (decided already)")
 
     async def statuses() -> bool:
-        found = {one.channel: one.status for one in await parts(small).presentations.of(view.question.id)}
+        found = {one.channel: one.status for one in await parts(small).world.store.presentations.of(view.question.id)}
         return found == {"telegram": PresentationStatus.CLOSED, "email": PresentationStatus.LEFT}
 
     await until(statuses)

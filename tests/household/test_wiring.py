@@ -311,7 +311,7 @@ async def test_a_store_that_cannot_be_written_to_takes_no_answer(home: Path, mon
 async def test_a_person_without_an_address(home: Path) -> None:
     async with living(home, LIFTED, QUICK) as house:
         made = NewPerson(name="Anna")
-        await house_people(house).create(HOUSEHOLD_OWNER, made, source="api", now_us=parts(house).clock.now_us())
+        await house_people(house).create(HOUSEHOLD_OWNER, made, source="api", now_us=parts(house).world.clock.now_us())
 
         answer = document(await ask(house, to="Anna"))
 
@@ -335,7 +335,7 @@ async def test_an_address_that_is_no_longer_verified(home: Path) -> None:
     async with living(home, LIFTED, QUICK) as house:
         view = await ask(house)
         card = await phone(house, "Ship it?")
-        await house_people(house).change(HOUSEHOLD_OWNER, OWNER, unverified, now_us=parts(house).clock.now_us())
+        await house_people(house).change(HOUSEHOLD_OWNER, OWNER, unverified, now_us=parts(house).world.clock.now_us())
         await press(house, card, "yes")
 
         async def tried() -> bool:

@@ -23,7 +23,7 @@ from postroom.household.attention import build_attention
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.delivery import build_plane, dispatching, shared_state
 from postroom.household.people import keep_in_step
-from postroom.household.store import Store, open_store, stored_people
+from postroom.household.store import Premises, Store, open_store, stored_people
 from postroom.inbox.inbox import (
     Feed,
     Inbox,
@@ -113,12 +113,13 @@ async def workshop(
     mint, registry = IdMint(), CollectorRegistry()
     async with serve() as sandbox, open_store(settings) as store, shared_state(settings, clock) as shared:
         channels = build_channels(settings, SandboxAddress("127.0.0.1", sandbox.bot_api_port, sandbox.smtp_port))
-        await keep_in_step(settings, store.people, clock.now_us())
-        plane = build_plane(settings, store, channels, shared, registry, clock)
+        place = Premises(settings=settings, store=store, clock=clock)
+        await keep_in_step(place)
+        plane = build_plane(place, channels, shared, registry)
         await plane.dispatcher.start()
         inbox = inbox_on(
             store.database,
-            build_attention(settings, store, clock).book,
+            build_attention(place).book,
             clock,
             meter=InboxMeter(registry),
             hourly_cap=settings.inbox.hourly_cap,

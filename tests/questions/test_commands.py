@@ -128,7 +128,7 @@ async def _expire(there: Living, ask_id: str) -> bool:
 
     parts = there.household.asking
     assert parts is not None
-    far = parts.clock.now_us() + 10**9
+    far = parts.world.clock.now_us() + 10**9
     change = await parts.store.change(ask_id, lambda one: moves.expired(one, caught_up=True, now_us=far))
     return change is not None and not change.question.is_open
 

@@ -11,7 +11,7 @@ from tests.support.counted import CountedLoops
 from postroom.household.peers import Peers
 from postroom.household.store import Store, World
 from postroom.kernel.guard.tokens import TokenFile
-from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.settings import Settings
 from postroom.settings.roster import ButlerConfig, Endpoints
 
@@ -20,7 +20,7 @@ def world_of(
     settings: Settings,
     store: Store,
     *,
-    clock: SystemClock | None = None,
+    clock: Clock | None = None,
     roster: Sequence[ButlerConfig] = (),
     stack: AsyncExitStack | None = None,
 ) -> World:

@@ -7,10 +7,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from fastapi import APIRouter
-from prometheus_client import CollectorRegistry
-
-from postroom.attention import acts
 from postroom.attention.attention import Attention, AttentionMeter, Auditor, in_policy, in_rotations, missing
 from postroom.attention.considering import Considering
 from postroom.attention.desk import AttentionDesk
@@ -20,20 +16,15 @@ from postroom.attention.reading import NoticeReading
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.rules.times import Rotation, parse_rotation
 from postroom.attention.turn import HouseholdNames, NoticeBook
-from postroom.conversations.history import StoredTalk
-from postroom.conversations.inbound import Handler
 from postroom.conversations.mute_and_snooze import NoticeEar
 from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.household.channels import known_channels
-from postroom.household.people import household_people, opened_store_of_people
-from postroom.household.store import Approvers, Store, existing_store, wishes_mark
-from postroom.kernel.acts.routes import act_router
-from postroom.kernel.acts.tools import add_tools
-from postroom.kernel.guard.tools import GuardedServer, answers_for_themselves
+from postroom.household.people import household_people, premises_with_people
+from postroom.household.store import Premises, World, existing_store, wishes_mark
+from postroom.kernel.guard.tools import answers_for_themselves
 from postroom.kernel.running.clock import Clock, SystemClock
-from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.process import household_key
 from postroom.kernel.values.errors import SettingsError, ValidationError
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
@@ -78,13 +69,14 @@ def button_key(settings: Settings) -> bytes:
     return household_key(settings.home, "notice buttons")
 
 
-def build_attention(settings: Settings, store: Store, clock: Clock) -> Attention:
+def build_attention(place: Premises) -> Attention:
     """One for a process; what leaves from here is considered once `attending` has given it a way out."""
+    settings, store = place.settings, place.store
     policy, rotations = household_policy(settings)
     book = NoticeBook(
         store=store.notices,
         people=HouseholdNames(people=store.people),
-        clock=clock,
+        clock=place.clock,
         household=policy,
         rotations=rotations,
         zone=settings.household.local_zone,
@@ -108,7 +100,7 @@ async def attention_findings(settings: Settings) -> AttentionFindings | None:
     async with existing_store(settings) as store:
         if store is None:
             return None
-        attention = build_attention(settings, store, SystemClock())
+        attention = build_attention(Premises(settings=settings, store=store, clock=SystemClock()))
         missing = await attention.missing_people()
         if not missing and not attention.book.known:
             return None
@@ -126,26 +118,20 @@ async def refuse_unknown_people(attention: Attention) -> None:
 
 @asynccontextmanager
 async def attending(
-    attention: Attention,
-    store: Store,
-    started: AbstractAsyncContextManager[Plane],
-    registry: CollectorRegistry,
-    loops: Loops,
-    key: bytes,
+    world: World, attention: Attention, started: AbstractAsyncContextManager[Plane]
 ) -> AsyncIterator[Plane]:
     """The plane that asks before it accepts; what attention itself releases leaves by the one that does not."""
     async with started as plane:
-        book = attention.book
-        record = store.corrections
-        corrections = Corrections(plane=plane, record=record)
+        book, key = attention.book, button_key(world.settings)
+        corrections = Corrections(plane=plane, record=world.store.corrections)
         carrier = Carrier(book=book, way_out=plane, amends=Amends(corrections=corrections))
         attention.considering = Considering(book=book, acceptance=plane.acceptance, carrier=carrier, button_key=key)
         keeper = Keeper(book=book, carrier=carrier, channels_down=ChannelsDown(plane))
-        auditor = Auditor(attention=attention, meter=AttentionMeter(registry))
+        auditor = Auditor(attention=attention, meter=AttentionMeter(world.registry))
         await book.refresh()
         async with (
-            loops.running("attention", keeper.look, wake=book.woken),
-            loops.running("attention_audit", auditor.look),
+            world.loops.running("attention", keeper.look, wake=book.woken),
+            world.loops.running("attention_audit", auditor.look),
         ):
             yield replace(plane, attention=attention)
 
@@ -186,59 +172,41 @@ class NoticeReasons:
         return replace(reason, why=" ".join([reason.why, *held]))
 
 
-def notice_reasons(store: Store, clock: Clock) -> NoticeReasons:
+def notice_reasons(place: Premises) -> NoticeReasons:
+    store, clock = place.store, place.clock
     book = NoticeBook(store=store.notices, people=HouseholdNames(people=store.people), clock=clock)
     return NoticeReasons(reading=NoticeReading(book=book), people=store.people, clock=clock)
 
 
-# The doors of attention, put together: the tools of every butler and of the assistants, and REST.
+# The doors of attention, put together: what the tools and REST work with, and who hears what people press.
 
 
-def attention_desk(settings: Settings, store: Store, attention: Attention, clock: Clock) -> AttentionDesk:
+def attention_desk(place: Premises, attention: Attention) -> AttentionDesk:
     return AttentionDesk(
         attention=attention,
-        people=household_people(settings, store, clock),
-        channels=known_channels(settings),
-        decides=answers_for_themselves(Approvers(settings.approvals.approvers, store.household)),
+        people=household_people(place),
+        channels=known_channels(place.settings),
+        decides=answers_for_themselves(place.approvers),
     )
 
 
 @asynccontextmanager
 async def opened_attention(settings: Settings) -> AsyncIterator[AttentionDesk]:
     """Without a running household, on the same database; one that runs sees what was done there within a second."""
-    clock = SystemClock()
-    async with opened_store_of_people(settings, clock) as store:
-        attention = build_attention(settings, store, clock)
+    async with premises_with_people(settings) as place:
+        attention = build_attention(place)
         await attention.book.refresh()
-        yield attention_desk(settings, store, attention, clock)
+        yield attention_desk(place, attention)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttentionDoors:
-    settings: Settings
-    desk: AttentionDesk
-    said: StoredTalk
-    clock: Clock
-
-    def router(self) -> APIRouter:
-        return act_router(acts.ACTS, self.desk)
-
-    def assistants(self, server: GuardedServer) -> None:
-        add_tools(server, acts.ACTS, self.desk)
-
-    def ear(self, people: AskedPeople, channels: Mapping[str, Channel], outbound: Outbound) -> Handler:
-        """Hears where the bots are what people press and write about notices."""
-        return NoticeEar(
-            attention=self.desk.attention,
-            people=people,
-            said=self.said,
-            key=button_key(self.settings),
-            outbound=outbound,
-            bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
-            clock=self.clock,
-        ).handle
-
-
-def attention_doors(settings: Settings, store: Store, attention: Attention, clock: Clock) -> AttentionDoors:
-    desk, said = attention_desk(settings, store, attention, clock), store.talk
-    return AttentionDoors(settings=settings, desk=desk, said=said, clock=clock)
+def notice_ear(place: Premises, attention: Attention, channels: Mapping[str, Channel], outbound: Outbound) -> NoticeEar:
+    """Hears where the bots are what people press and write about notices."""
+    return NoticeEar(
+        attention=attention,
+        people=AskedPeople(book=place.store.people),
+        said=place.store.talk,
+        key=button_key(place.settings),
+        outbound=outbound,
+        bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
+        clock=place.clock,
+    )

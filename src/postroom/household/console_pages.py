@@ -129,8 +129,8 @@ def _sections(parts: ConsoleParts, bulk: Bulk) -> Sequence[ConsoleSection]:
     )
     history, sessions = store.histories, _sessions_today(world)
     overviews = PersonOverviews(history=history, questions=questions, attention=parts.attention)
-    pairing = build_pairing(settings, store, world.clock, parts.inbox.email_due.ring)
-    devices = devices_of(settings, store, parts.outbound, world.clock) if parts.outbound is not None else None
+    pairing = build_pairing(world, parts.inbox.email_due.ring)
+    devices = devices_of(world, parts.outbound) if parts.outbound is not None else None
     return [
         today_section(today),
         questions_section(questions),
@@ -183,7 +183,7 @@ class ApprovalsDesk:
 
 def approvals_desk(world: World, approvals: Approvals | None) -> ApprovalsDesk:
     known = known_channels(world.settings)
-    made = decisions(world.settings, world.store, world.clock, approvals)
+    made = decisions(world, approvals)
     letters = frozenset(name for name, can in known.items() if can.style == "letter")
     pages = ApprovalPages(approvals=made, letters=letters, files=world.store.files)
     rules = RulePages(approvals=made, channels=sorted(known))

@@ -109,7 +109,7 @@ async def listening(
         ear = await stack.enter_async_context(questions)
         talk = await stack.enter_async_context(talking)
         kept, clock, people = talk.kept, world.clock, AskedPeople(book=world.store.people)
-        pairing = pairing_handlers(world.settings, world.store, outbound, clock)
+        pairing = pairing_handlers(world, outbound)
         most = world.settings.conversations.messages_per_minute
         flood = of_messages(Flood(people=people, outbound=outbound, clock=clock, most=most).handle)
         handlers = [

@@ -25,6 +25,7 @@ from postroom.delivery.accept import Acceptance, FirstWrite, Plane, SettledElsew
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.dead_letters import DeadLetters
 from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
+from postroom.delivery.files.taking import CarriedFiles
 from postroom.delivery.pipeline import Pipeline
 from postroom.delivery.reading.counts import DeliveryHealth
 from postroom.delivery.reading.meter import DeliveryMeter
@@ -40,7 +41,7 @@ from postroom.household.attention import household_policy, notice_reasons
 from postroom.household.channels import known_channels
 from postroom.household.people import keep_in_step
 from postroom.household.questions import build_gate
-from postroom.household.store import Approvers, Store, carried_files, connected
+from postroom.household.store import Premises, Store, World, connected
 from postroom.inbox.model import Terms
 from postroom.kernel.database.engine import KEY_PREFIX, Database, LivingWorker, WorkerPulse, redis_client
 from postroom.kernel.database.schema import known_revision
@@ -73,18 +74,16 @@ from postroom.settings.listeners import sole_worker
 
 
 def messenger_parts(
-    settings: Settings,
-    store: Store,
+    place: Premises,
     plane: Plane,
     verifier: Verifier,
-    clock: Clock,
     corrections: CorrectionDesk,
     approvals: Approvals | None = None,
     attention: Attention | None = None,
 ) -> MessengerParts:
     """The same limits, circuits, book and channels the plane decides with: a figure shown is the figure used."""
-    path, names = plane.acceptance, frozenset(plane.known_channels)
-    wait_seconds = settings.delivery.notify_wait_seconds
+    path, names, store, clock = plane.acceptance, frozenset(plane.known_channels), place.store, place.clock
+    wait_seconds = place.settings.delivery.notify_wait_seconds
     return MessengerParts(
         execute=Execute(plane=plane, status=sender_status(store, attention), clock=clock, corrections=corrections),
         desk=MessengerDesk(
@@ -118,19 +117,17 @@ def messenger_parts(
         ),
         verifier=verifier,
         approvals=approvals,
-        approvers=Approvers(settings.approvals.approvers, store.household),
+        approvers=place.approvers,
     )
 
 
-def correction_desk(
-    settings: Settings, store: Store, plane: Plane, attention: Attention, closed: Callable[[], None]
-) -> CorrectionDesk:
+def correction_desk(place: Premises, plane: Plane, attention: Attention, closed: Callable[[], None]) -> CorrectionDesk:
     """`closed` wakes whoever closes the cards of what needs no answer any more."""
     return CorrectionDesk(
-        corrections=Corrections(plane=plane, record=store.corrections, closed=closed),
-        clock=plane.acceptance.clock,
-        mint=store.ids.mint,
-        wait_seconds=settings.delivery.notify_wait_seconds,
+        corrections=Corrections(plane=plane, record=place.store.corrections, closed=closed),
+        clock=place.clock,
+        mint=place.store.ids.mint,
+        wait_seconds=place.settings.delivery.notify_wait_seconds,
         attention=attention,
     )
 
@@ -150,15 +147,11 @@ DRAIN_SECONDS = 5.0
 
 
 def build_plane(
-    settings: Settings,
-    store: Store,
-    channels: Mapping[str, Channel],
-    shared: SharedState,
-    registry: CollectorRegistry,
-    clock: Clock,
+    place: Premises, channels: Mapping[str, Channel], shared: SharedState, registry: CollectorRegistry
 ) -> Plane:
-    known, people = known_channels(settings, channels), HouseholdPeople(store.people, clock)
-    policy = delivery_policy(settings, known)
+    store, clock = place.store, place.clock
+    known, people = known_channels(place.settings, channels), HouseholdPeople(store.people, clock)
+    policy = delivery_policy(place.settings, known)
     meter = DeliveryMeter(registry)
     outcomes = Outcomes(store.ledger, clock)
     stopping = asyncio.Event()
@@ -180,7 +173,16 @@ def build_plane(
         ledger=store.ledger,
         channels=channels,
         pipeline=pipeline,
-        recovery=_recovery(store, shared.limits, policy, clock, meter, known),
+        recovery=Recovery(
+            ledger=store.ledger,
+            limits=shared.limits,
+            retry=policy.retry,
+            clock=clock,
+            meter=meter,
+            dice=random.random,
+            mint=store.ids.mint,
+            can=known,
+        ),
         outcomes=outcomes,
         policy=policy,
         clock=clock,
@@ -200,54 +202,29 @@ def build_plane(
         clock=clock,
         meter=meter,
         mint=store.ids.mint,
-        files=carried_files(store, clock),
-        gate=build_gate(settings, store, people, channels),
+        files=CarriedFiles(record=store.uploads, store=store.files, clock=clock),
+        gate=build_gate(place, people, channels),
         closed=store.closed_addresses,
         subject_of=store.inbound.subject,
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=known)
 
 
-def _recovery(
-    store: Store,
-    limits: Limits,
-    policy: DeliveryPolicy,
-    clock: Clock,
-    meter: DeliveryMeter,
-    known: KnownChannels,
-) -> Recovery:
-    return Recovery(
-        ledger=store.ledger,
-        limits=limits,
-        retry=policy.retry,
-        clock=clock,
-        meter=meter,
-        dice=random.random,
-        mint=store.ids.mint,
-        can=known,
-    )
-
-
 @asynccontextmanager
-async def running_plane(
-    settings: Settings,
-    store: Store,
-    channels: Mapping[str, Channel],
-    registry: CollectorRegistry,
-    clock: SystemClock,
-    loops: Loops,
-) -> AsyncIterator[Plane]:
+async def running_plane(world: World, channels: Mapping[str, Channel]) -> AsyncIterator[Plane]:
     """Recovers first, works until told to stop, then drains: nothing is cut off in the middle of a call."""
-    async with sole_worker(settings), shared_state(settings, clock) as shared:
+    store = world.store
+    async with sole_worker(world.settings), shared_state(world.settings, world.clock) as shared:
         for name, circuit in (await store.circuits.load()).items():
             await shared.breakers.restore(name, circuit)
-        await keep_in_step(settings, store.people, clock.now_us())
-        plane = build_plane(settings, store, channels, shared, registry, clock)
+        await keep_in_step(world)
+        plane = build_plane(world, channels, shared, world.registry)
         await plane.dispatcher.start()
+        settled = settled_elsewhere(plane, store.database, shared.limits)
         try:
             async with (
-                dispatching(plane, loops),
-                store.listening(plane.dispatcher.wake, settled_elsewhere(plane, store.database, shared.limits), loops),
+                dispatching(plane, world.loops),
+                store.listening(plane.dispatcher.wake, settled, world.loops),
             ):
                 yield plane
         finally:
@@ -256,8 +233,9 @@ async def running_plane(
 
 
 @asynccontextmanager
-async def showing_life(database: Database, clock: Clock, loops: Loops, *, alone: bool) -> AsyncIterator[None]:
+async def showing_life(world: World, *, alone: bool) -> AsyncIterator[None]:
     """On PostgreSQL, where several may send, doctor and Health show which do; a file may be full, which is said."""
+    database, clock, loops = world.store.database, world.clock, world.loops
     if isinstance(database, SqliteDatabase):
         async with loops.running("store:writes", database.look, wake=database.refused):
             yield
@@ -364,15 +342,13 @@ def _per_minute(known: KnownChannels) -> dict[str, int]:
 class LedgerView:
     """Raises SettingsError when nothing is known under an id."""
 
-    settings: Settings
-    store: Store
-    clock: Clock
+    place: Premises
 
     async def trace(self, identifier: str, origin: str | None = None) -> dict[str, Any]:
         kept, name = await self._written(identifier, origin)
         inbound = {} if kept is None else {"inbound": inbound_document(kept, name)}
         try:
-            found = await self.store.database.read(lambda connection: traced(connection, identifier, origin))
+            found = await self.place.store.database.read(lambda connection: traced(connection, identifier, origin))
         except NothingKnown:
             if kept is None:
                 raise
@@ -380,13 +356,13 @@ class LedgerView:
         return found.document() | inbound
 
     async def why(self, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
-        notices = notice_reasons(self.store, self.clock)
+        notices, now_us = notice_reasons(self.place), self.place.clock.now_us()
         if (found := await notices.of_notice(identifier, origin)) is not None:
             return [found]
         kept, name = await self._written(identifier, origin)
-        written = [] if kept is None else [DeliveryReason(id=kept.id, why=why_inbound(kept, name, self.clock.now_us()))]
+        written = [] if kept is None else [DeliveryReason(id=kept.id, why=why_inbound(kept, name, now_us))]
         try:
-            reasons = await self.store.database.read(
+            reasons = await self.place.store.database.read(
                 lambda connection: self._explained(connection).reasons(connection, identifier, origin)
             )
         except NothingKnown:
@@ -399,14 +375,14 @@ class LedgerView:
         """A message that a person wrote, with their name; not for those who see only what they sent."""
         if origin is not None:
             return None, None
-        return await self.store.inbound.with_name(identifier)
+        return await self.place.store.inbound.with_name(identifier)
 
     def _explained(self, connection: Connection) -> Explained:
-        now_us, (policy, _) = self.clock.now_us(), household_policy(self.settings)
-        zone = self.settings.household.local_zone
-        terms = Terms(email_enabled=self.settings.email_copies_on, household=policy, zone=zone)
+        settings, now_us = self.place.settings, self.place.clock.now_us()
+        (policy, _), zone = household_policy(settings), settings.household.local_zone
+        terms = Terms(email_enabled=settings.email_copies_on, household=policy, zone=zone)
         return Explained(
-            attempts_for=retry_policy(self.settings).attempts_for,
+            attempts_for=retry_policy(settings).attempts_for,
             why_note=lambda note: why_note(note, terms=terms, now_us=now_us),
             why_question=partial(_why_question, connection, now_us),
             now_us=now_us,
@@ -429,7 +405,7 @@ async def ledger_view(settings: Settings) -> AsyncIterator[LedgerView]:
     async with connected(settings) as store:
         if await store.database.read(known_revision) is None:
             raise SettingsError("This database is empty: no household has worked on it yet; `postroom up` starts one.")
-        yield LedgerView(settings=settings, store=store, clock=SystemClock())
+        yield LedgerView(place=Premises(settings=settings, store=store, clock=SystemClock()))
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from postroom.approvals.approvals import Approvals
+from postroom.attention.acts import ACTS as ATTENTION_ACTS
 from postroom.attention.attention import Attention
 from postroom.butlers.acts import ShowButler
 from postroom.butlers.daemon import Butler
@@ -33,11 +34,10 @@ from postroom.connectors.tools import ACTS as ASSISTANT_ACTS
 from postroom.console.live import Bulk, Changes
 from postroom.delivery.accept import Plane
 from postroom.household.attention import (
-    AttentionDoors,
     attending,
-    attention_doors,
+    attention_desk,
     build_attention,
-    button_key,
+    notice_ear,
     refuse_unknown_people,
 )
 from postroom.household.butlers import (
@@ -77,7 +77,6 @@ from postroom.household.questions import (
     approving,
     ask_routers,
     assistants_ask,
-    build_asking,
     butler_asks,
     hearing,
     presenting,
@@ -90,7 +89,6 @@ from postroom.household.store import (
     SANDBOX_SMTP,
     SWITCHBOARD,
     WORKER,
-    Store,
     World,
     fixed_ports,
     open_in_time,
@@ -100,6 +98,7 @@ from postroom.household.store import (
 from postroom.inbox.acts import SendNotification
 from postroom.inbox.inbox import Inbox
 from postroom.inbox.routes import confirmation_router, inbox_router
+from postroom.kernel.acts.routes import act_router
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.tokens import SessionTokens, TokenFile, keeping_last_use, warn_of_users
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
@@ -172,7 +171,6 @@ class _Builder:
         self._world: World  # as soon as there is a store, as all that follows
         self._asking: AskingParts
         self._attention: Attention
-        self._notices: AttentionDoors
         self._channels: Mapping[str, Channel] = {}
         self._correspondence: Correspondence | None = None
         self._console: Console | None = None
@@ -203,20 +201,17 @@ class _Builder:
                 pages_url=self._listeners.pages_url,
                 links_due=self._household.links_due,
             )
-            await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
-            self._attention = self._household.attention = build_attention(self._settings, store, self._clock)
+            await self._stack.enter_async_context(knowing_people(self._world))
+            self._attention = self._household.attention = build_attention(self._world)
             await refuse_unknown_people(self._attention)
             inbox = await self._open_inbox()
-            self._notices = attention_doors(self._settings, store, self._attention, self._clock)
-            self._asking = self._household.asking = build_asking(
-                self._settings, store, self._clock, self._attention.book
-            )
+            self._asking = self._household.asking = AskingParts(self._world, self._attention.book)
             if WORKER in self._parts:
-                await self._start_plane(store, sandbox, inbox)
-            await self._build_butlers(mine, store, sandbox, inbox)
+                await self._start_plane(sandbox, inbox)
+            await self._build_butlers(mine, sandbox, inbox)
             await self._build_correspondence(inbox)
             if "api" in self._parts:
-                await self._build_plain_doors(store)
+                await self._build_plain_doors()
                 await self._build_console(inbox, sandbox)
             self._once = once_of(store, self._clock)
         await self._serve()
@@ -254,13 +249,10 @@ class _Builder:
         self._assistant_doors.append(lambda server: add_tools(server, [SendNotification], inbox))
         return inbox
 
-    async def _build_butlers(
-        self, mine: Sequence[ButlerConfig], store: Store, sandbox: SandboxAddress | None, inbox: Inbox
-    ) -> None:
+    async def _build_butlers(self, mine: Sequence[ButlerConfig], sandbox: SandboxAddress | None, inbox: Inbox) -> None:
         for config in sorted(mine, key=lambda one: one.name != MESSENGER):
             if config.name == MESSENGER:
-                plane = await self._start_plane(store, sandbox, inbox)
-                await self._build_messenger(config, store, plane)
+                await self._build_messenger(config, await self._start_plane(sandbox, inbox))
             elif config.name == SWITCHBOARD:
                 await self._build_switchboard(config)
             else:
@@ -295,18 +287,14 @@ class _Builder:
         self._butlers.append(butler)
         return butler
 
-    async def _start_plane(self, store: Store, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
-        channels = open_channels(self._settings, sandbox, store, self._clock)
-        started = running_plane(self._settings, store, channels, self._registry, self._clock, self._loops)
-        attended = attending(self._attention, store, started, self._registry, self._loops, button_key(self._settings))
-        plane = await self._stack.enter_async_context(attended)
-        pages_url, loops = self._listeners.pages_url, self._loops
-        alone = self._parts == (WORKER,)
-        life = showing_life(store.database, self._clock, loops, alone=alone)
-        released = releasing(self._world, inbox, plane)
-        links = sending_links(store, plane, pages_url, self._household.links_due, loops)
-        for working_one in (life, released, presenting(self._asking, store, plane, pages_url, loops), links):
-            await self._stack.enter_async_context(working_one)
+    async def _start_plane(self, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
+        world, channels = self._world, open_channels(self._world, sandbox)
+        started = attending(world, self._attention, running_plane(world, channels))
+        plane = await self._stack.enter_async_context(started)
+        await self._stack.enter_async_context(showing_life(world, alone=self._parts == (WORKER,)))
+        await self._stack.enter_async_context(releasing(world, inbox, plane))
+        await self._stack.enter_async_context(presenting(self._asking, plane))
+        await self._stack.enter_async_context(sending_links(world, plane))
         self._plane, self._channels = plane, channels
         return plane
 
@@ -318,26 +306,26 @@ class _Builder:
         outbound = self._peers.outbound(SWITCHBOARD, caller=None)
         built = build_correspondence(self._world, outbound, routes.route, self._asking, inbox.email_due.ring)
         if "api" in self._parts:
-            await self._stack.enter_async_context(working(built, self._loops, self._asking))
+            await self._stack.enter_async_context(working(built, self._asking))
             self._correspondence = built
             self._routers += built.routers
             self._assistant_doors.append(lambda server: add_tools(server, ASSISTANT_ACTS, built.at_home))
         if MESSENGER in self._parts:
-            way_out = self._plane or outbound
-            files, channels = self._world.files, self._channels
-            heard = hearing(self._asking, channels, way_out, self._listeners.pages_url, self._loops, files)
-            notices = self._notices.ear(self._asking.planning.people, channels, way_out)
-            talking = conversing(self._world, self._asking, routes.route, channels, way_out)
-            ears = listening(self._world, channels, built.replies, way_out, heard, notices, talking)
+            world, channels, way_out = self._world, self._channels, self._plane or outbound
+            heard = hearing(self._asking, channels, way_out)
+            notices = notice_ear(world, self._attention, channels, way_out).handle
+            talking = conversing(world, self._asking, routes.route, channels, way_out)
+            ears = listening(world, channels, built.replies, way_out, heard, notices, talking)
             await self._stack.enter_async_context(ears)
 
-    async def _build_plain_doors(self, store: Store) -> None:
+    async def _build_plain_doors(self) -> None:
         door = await script_door(self._world, self._approvals, self._attention)
+        notices = attention_desk(self._world, self._attention)
         self._assistant_doors.append(door.tools)
-        self._routers += [*door.routers(), *ask_routers(self._asking, self._settings), self._notices.router()]
-        self._routers.append(pressing(self._settings, self._asking, door.outbound, self._listeners.pages_url))
+        self._routers += [*door.routers(), *ask_routers(self._asking), act_router(ATTENTION_ACTS, notices)]
+        self._routers.append(pressing(self._asking, door.outbound))
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking))
-        self._assistant_doors.append(lambda server: self._notices.assistants(server))
+        self._assistant_doors.append(lambda server: add_tools(server, ATTENTION_ACTS, notices))
 
     async def _build_console(self, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
         parts = ConsoleParts(
@@ -354,16 +342,12 @@ class _Builder:
         self._console = await self._stack.enter_async_context(running_console(parts, _pages))
         self._household.sign_in = partial(operators_link, self._world, self._listeners.url("api"))
 
-    async def _build_messenger(self, config: ButlerConfig, store: Store, plane: Plane) -> None:
-        approvals = self._approvals = await self._stack.enter_async_context(
-            approving(self._settings, store, plane, self._asking, self._loops)
-        )
-        desk = correction_desk(self._settings, store, plane, self._attention, self._asking.bells.every.ring)
-        status = sender_status(store, self._attention)
-        butler = await self._butler(config, plane, StraightToDelivery(status, desk))
-        parts = messenger_parts(
-            self._settings, store, plane, butler.verifier, self._clock, desk, approvals, self._attention
-        )
+    async def _build_messenger(self, config: ButlerConfig, plane: Plane) -> None:
+        world, attention = self._world, self._attention
+        approvals = self._approvals = await self._stack.enter_async_context(approving(self._asking, plane))
+        desk = correction_desk(world, plane, attention, self._asking.bells.every.ring)
+        butler = await self._butler(config, plane, StraightToDelivery(sender_status(world.store, attention), desk))
+        parts = messenger_parts(world, plane, butler.verifier, desk, approvals, attention)
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
         add_message_tools(server, butler, (Notify,))
         server.point_elsewhere(ELSEWHERE_THAN_MESSENGER)
@@ -415,7 +399,7 @@ class _Builder:
         for butler in self._butlers:
             await start_sessions(butler.name, butler.sessions, self._stack, self._loops)
         if asking := self._household.asking:
-            await start_resuming(asking, self._butlers, self._stack, self._loops)
+            await start_resuming(asking, self._butlers, self._stack)
             self._stack.callback(asking.bells.close)  # those who wait are let go while they are still connected
         if inbox := self._household.inbox:
             self._stack.callback(inbox.feed.stop)  # first of all, so that no open stream holds up the servers

@@ -22,12 +22,11 @@ from postroom.intents.courier import Courier, QuestionCards, TakeRoute
 from postroom.intents.directory import Directory
 from postroom.intents.gateway import Intake, IntentDesk, IntentReplies
 from postroom.intents.runner import Runner
-from postroom.intents.store import StoredIntents
 from postroom.intents.threads import Threads
 from postroom.kernel.acts.routes import act_router
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, answers_for_themselves
-from postroom.kernel.running.loop import Failing, Loops, Signal
+from postroom.kernel.running.loop import Failing, Signal
 from postroom.kernel.webhooks import StoredWebhooks, WebhookPost, Webhooks
 from postroom.message.channel import Outbound
 from postroom.people.acts import ACTS as PEOPLE_ACTS
@@ -84,7 +83,7 @@ class Correspondence:
         """What happens to questions, for those who subscribed to it."""
         return QuestionNews(
             feed=asking.store,
-            plans=asking.presentations,
+            plans=asking.world.store.presentations,
             subscribers=self.subscribers,
             agents=self.gateway.agency.agents,
             signal=self.gateway.signal,
@@ -113,7 +112,7 @@ def build_correspondence(
     """`email_due` wakes those who send links that prove an address."""
     clock, mint = world.clock, world.store.ids.mint
     contacts = world.store.people
-    desk = build_desk(world.settings, world.store, world.tokens, clock, email_due)
+    desk = build_desk(world, world.tokens, email_due)
     intents, inbox = world.store.intents, world.store.intent_inbox
     webhooks = StoredWebhooks(world.store.database)
     agency, signal = desk.agency, Signal()
@@ -158,20 +157,9 @@ def build_correspondence(
             mint=mint,
         ),
         subscribers=webhooks,
-        replies=_replies(world, intents, directory, outbound, signal),
-    )
-
-
-def _replies(
-    world: World, intents: StoredIntents, directory: Directory, outbound: Outbound, signal: Signal
-) -> IntentReplies:
-    return IntentReplies(
-        store=intents,
-        directory=directory,
-        outbound=outbound,
-        signal=signal,
-        clock=world.clock,
-        mint=world.store.ids.mint,
+        replies=IntentReplies(
+            store=intents, directory=directory, outbound=outbound, signal=signal, clock=clock, mint=mint
+        ),
     )
 
 
@@ -181,24 +169,24 @@ def _cards(asking: AskingParts, outbound: Outbound, signal: Signal) -> QuestionC
     return QuestionCards(
         questions=asking.questions,
         store=asking.store,
-        shown=asking.presentations,
+        shown=asking.world.store.presentations,
         cards=asking.cards(""),  # for reminders, which have no links
         outbound=outbound,
-        people=asking.planning.people,
+        people=asking.people,
         channels=asking.planning.channels,
-        clock=asking.clock,
-        mint=asking.mint.mint,
+        clock=asking.world.clock,
+        mint=asking.world.store.ids.mint,
     )
 
 
 @asynccontextmanager
-async def working(built: Correspondence, loops: Loops, asking: AskingParts) -> AsyncIterator[None]:
+async def working(built: Correspondence, asking: AskingParts) -> AsyncIterator[None]:
     """Takes up what an earlier process left, works until told to stop."""
     runner = built.runner
     try:
         async with (
-            loops.running("intents", runner.tick, wake=runner.signal, stopping=runner.stopping),
-            following(asking, "question_news", built.news(asking).take, loops),
+            asking.world.loops.running("intents", runner.tick, wake=runner.signal, stopping=runner.stopping),
+            following(asking, "question_news", built.news(asking).take),
         ):
             try:
                 yield

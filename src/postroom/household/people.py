@@ -27,11 +27,11 @@ from postroom.household.channels import (
     usable_channels,
 )
 from postroom.household.questions import AskingParts, ear
-from postroom.household.store import Store, existing_store, open_store, watched, wishes_mark
+from postroom.household.store import Premises, Store, World, existing_store, open_store, wishes_mark
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.guard.tokens import TokenFile
-from postroom.kernel.running.clock import Clock, SystemClock
-from postroom.kernel.running.loop import Loops, Signal
+from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.running.loop import Signal
 from postroom.kernel.running.process import Seal, household_key
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, OWNER, Principal, Role
@@ -49,7 +49,6 @@ from postroom.people.person_rules import further_addresses, new_contact, togethe
 from postroom.people.signing_in.admission import Admissions, SignInPost
 from postroom.people.signing_in.pages import AccessPages, AccountPages, access_pages, account_pages
 from postroom.people.signing_in.store import ConsoleSessions
-from postroom.people.store.people import StoredPeople
 from postroom.settings import Settings
 from postroom.settings.accounts import WebPushAccount
 from postroom.settings.model import ContactSettings
@@ -57,18 +56,19 @@ from postroom.settings.model import ContactSettings
 # Devices put together: the record the channel reads, the page in the console, and the door for what is pressed.
 
 
-def stored_devices(settings: Settings, store: Store, clock: Clock) -> StoredPushDevices:
-    seal = Seal(household_key(settings.home, "push devices"))
-    return StoredPushDevices(store.database, store.people, seal, clock)
+def stored_devices(place: Premises) -> StoredPushDevices:
+    seal = Seal(household_key(place.settings.home, "push devices"))
+    return StoredPushDevices(place.store.database, place.store.people, seal, place.clock)
 
 
-def open_channels(settings: Settings, sandbox: SandboxAddress | None, store: Store, clock: Clock) -> dict[str, Channel]:
+def open_channels(place: Premises, sandbox: SandboxAddress | None) -> dict[str, Channel]:
     """Those of the household, with what they read from its record."""
-    return build_channels(settings, sandbox, store.files, stored_devices(settings, store, clock))
+    return build_channels(place.settings, sandbox, place.store.files, stored_devices(place))
 
 
-def devices_of(settings: Settings, store: Store, outbound: Outbound, clock: Clock) -> Devices | None:
+def devices_of(place: Premises, outbound: Outbound) -> Devices | None:
     """Of the first account that notifies; None where the settings name none."""
+    settings = place.settings
     found = next(iter(push_accounts(settings).items()), None)
     if found is None:
         return None
@@ -78,17 +78,17 @@ def devices_of(settings: Settings, store: Store, outbound: Outbound, clock: Cloc
     return Devices(
         channel=name,
         key=push_identity(settings.home, name, options.contact).public_key,
-        record=stored_devices(settings, store, clock),
+        record=stored_devices(place),
         check=partial(checked, allow_private=options.allow_private),
         outbound=outbound,
-        clock=clock,
-        mint=store.ids.mint,
+        clock=place.clock,
+        mint=place.store.ids.mint,
         wait_seconds=settings.delivery.notify_wait_seconds,
     )
 
 
-def pressing(settings: Settings, parts: AskingParts, outbound: Outbound, base_url: str) -> APIRouter:
-    return press_router(frozenset(push_accounts(settings)), ear(parts, {}, outbound, base_url))
+def pressing(parts: AskingParts, outbound: Outbound) -> APIRouter:
+    return press_router(frozenset(push_accounts(parts.world.settings)), ear(parts, {}, outbound))
 
 
 def push_accounts(settings: Settings) -> Mapping[str, WebPushAccount]:
@@ -133,22 +133,23 @@ async def _called(people: People, who: str) -> str | None:
 # Pairing put together: what the doors call, and who hears the codes.
 
 
-def build_pairing(settings: Settings, store: Store, clock: Clock, ring: Callable[[], object] = lambda: None) -> Pairing:
-    known = known_channels(settings)
+def build_pairing(place: Premises, ring: Callable[[], object] = lambda: None) -> Pairing:
+    known = known_channels(place.settings)
     return Pairing(
-        people=household_people(settings, store, clock),
-        store=store.pairings,
-        codes=_codes(settings),
-        channels={name: known[name] for name in configured_channels(settings)},
+        people=household_people(place),
+        store=place.store.pairings,
+        codes=_codes(place.settings),
+        channels={name: known[name] for name in configured_channels(place.settings)},
         new_seed=lambda: secrets.token_urlsafe(32),
         ring=ring,
     )
 
 
-def pairing_handlers(settings: Settings, store: Store, outbound: Outbound, clock: Clock) -> Sequence[Handler]:
-    ear = PairingEar(record=store.pairings, codes=_codes(settings), outbound=outbound, clock=clock)
+def pairing_handlers(place: Premises, outbound: Outbound) -> Sequence[Handler]:
+    store, clock = place.store, place.clock
+    codes = PairingEar(record=store.pairings, codes=_codes(place.settings), outbound=outbound, clock=clock)
     here = FirstHere(people=store.people, outbound=outbound, clock=clock)
-    return [of_messages(ear.words), of_messages(here.words)]
+    return [of_messages(codes.words), of_messages(here.words)]
 
 
 def _codes(settings: Settings) -> Codes:
@@ -158,53 +159,47 @@ def _codes(settings: Settings) -> Codes:
 # The household's people, put together from its settings and its database.
 
 
-def household_people(settings: Settings, store: Store, clock: Clock) -> People:
-    return People(
-        store=store.people,
-        forms=address_forms(settings),
-        clock=clock,
-        moved=wishes_mark(settings).touch,
-    )
+def household_people(place: Premises) -> People:
+    moved = wishes_mark(place.settings).touch
+    return People(store=place.store.people, forms=address_forms(place.settings), clock=place.clock, moved=moved)
 
 
 @asynccontextmanager
 async def opened_people(settings: Settings) -> AsyncIterator[People]:
     """Without a running household, on the same database."""
-    clock = SystemClock()
-    async with opened_store_of_people(settings, clock) as store:
-        yield household_people(settings, store, clock)
+    async with premises_with_people(settings) as place:
+        yield household_people(place)
 
 
-def build_desk(
-    settings: Settings, store: Store, tokens: TokenFile, clock: Clock, ring: Callable[[], object] = lambda: None
-) -> PeopleDesk:
+def build_desk(place: Premises, tokens: TokenFile, ring: Callable[[], object] = lambda: None) -> PeopleDesk:
     """`ring` wakes those who send links that prove an address."""
+    store = place.store
     resolver = Resolver(
-        books=store.people, memories=store.memory, clock=clock, new_token=lambda: secrets.token_urlsafe(24)
+        books=store.people, memories=store.memory, clock=place.clock, new_token=lambda: secrets.token_urlsafe(24)
     )
     return PeopleDesk(
-        pairing=build_pairing(settings, store, clock, ring),
+        pairing=build_pairing(place, ring),
         confirmer=Confirmer(resolver=resolver, mint=store.ids.mint),
         histories=store.histories,
-        agency=agency_of(settings, tokens),
+        agency=agency_of(place.settings, tokens),
     )
 
 
 @asynccontextmanager
 async def opened_desk(settings: Settings) -> AsyncIterator[PeopleDesk]:
     """Without a running household, on the same database; a link is sent as soon as one runs."""
-    clock = SystemClock()
-    async with opened_store_of_people(settings, clock) as store:
-        yield build_desk(settings, store, TokenFile(settings.tokens_file), clock)
+    async with premises_with_people(settings) as place:
+        yield build_desk(place, TokenFile(settings.tokens_file))
 
 
 @asynccontextmanager
-async def opened_store_of_people(settings: Settings, clock: Clock) -> AsyncIterator[Store]:
-    """One that no household has worked on yet gets its owner."""
+async def premises_with_people(settings: Settings) -> AsyncIterator[Premises]:
+    """A database that no household has worked on yet gets its owner."""
     async with open_store(settings) as store:
+        place = Premises(settings=settings, store=store, clock=SystemClock())
         if await store.people.get(HOUSEHOLD_OWNER, OWNER) is None:
-            await keep_in_step(settings, store.people, clock.now_us())
-        yield store
+            await keep_in_step(place)
+        yield place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,9 +237,10 @@ async def look_through_people(settings: Settings, most: int) -> PeopleFindings |
 _NO_PERSON = frozenset({OWNER, OPERATOR.name})  # the owner's own names
 
 
-async def keep_in_step(settings: Settings, people: StoredPeople, now_us: int) -> None:
+async def keep_in_step(place: Premises) -> None:
     """The file wins until a person is changed in the database; from then on the database does."""
-    await people.keep_in_step(HOUSEHOLD_OWNER, seeds(settings, now_us), now_us=now_us)
+    now_us = place.clock.now_us()
+    await place.store.people.keep_in_step(HOUSEHOLD_OWNER, seeds(place.settings, now_us), now_us=now_us)
 
 
 def seeds(settings: Settings, now_us: int = 0) -> list[NewPerson]:
@@ -283,11 +279,14 @@ def _further(settings: Settings, texts: Sequence[str], field: str) -> tuple[Pers
 
 
 @asynccontextmanager
-async def knowing_people(settings: Settings, store: Store, tokens: TokenFile, loops: Loops) -> AsyncIterator[None]:
+async def knowing_people(world: World) -> AsyncIterator[None]:
     """All who can sign in have a record; what this process changes is known at once, what others change soon."""
-    known = signing_in(tokens.principals(), settings.approvals.approvers)
-    await store.people.admit(known, now_us=SystemClock().now_us())
-    async with watched(store.people, store.household, loops):
+    people, household = world.store.people, world.store.household
+    known = signing_in(world.tokens.principals(), world.settings.approvals.approvers)
+    await people.admit(known, now_us=SystemClock().now_us())
+    await household.known()
+    people.tell(household.known)
+    async with world.loops.running("people", household.look):
         yield
 
 
@@ -337,14 +336,14 @@ def account_sections(admissions: Admissions, audit: StoredAudit) -> Sequence[Con
 
 
 @asynccontextmanager
-async def sending_links(store: Store, plane: Plane, base_url: str, due: Signal, loops: Loops) -> AsyncIterator[None]:
+async def sending_links(world: World, plane: Plane) -> AsyncIterator[None]:
     """Runs where the delivery plane runs."""
     post = SignInPost(
-        queue=store.sign_in_links,
+        queue=world.store.sign_in_links,
         outbound=plane,
         channels=plane.known_channels.get,
         clock=SystemClock(),
-        base_url=base_url,
+        base_url=world.pages_url,
     )
-    async with loops.running("sign_in_links", post.look, wake=due):
+    async with world.loops.running("sign_in_links", post.look, wake=world.links_due):
         yield

@@ -318,7 +318,7 @@ class ScriptDoor:
     def routers(self) -> list[APIRouter]:
         settings, store, clock = self.world.settings, self.world.store, self.world.clock
         channels, troubles = known_channels(settings), store.troubles
-        view = LedgerView(settings=settings, store=store, clock=clock)
+        view = LedgerView(place=self.world)
         accounts = Accounts(settings=settings, channels=channels, messenger=self.messenger, troubles=troubles)
         standing = HouseholdStanding(
             world=self.world,
@@ -330,7 +330,7 @@ class ScriptDoor:
             act_router([NotifyPerson, Revise, Recall], self.sending()),
             upload_router(self.world.files),
             act_router([WhyDelivery, TraceDelivery], Lookups(view.why, view.trace)),
-            act_router(APPROVAL_ACTS, decisions(settings, store, clock, self.approvals)),
+            act_router(APPROVAL_ACTS, decisions(self.world, self.approvals)),
             act_router([ListChannels], accounts.listed),
             act_router([ShowHousehold], standing.seen_by),
             act_router([ListAudit], store.audit),

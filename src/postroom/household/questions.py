@@ -10,7 +10,8 @@ from fastapi import APIRouter
 
 from postroom.agents.coding.permission_tool import add_permission_tool
 from postroom.approvals.approvals import ApprovalGate, Approvals
-from postroom.approvals.card import Deciders, Watch, outside_console
+from postroom.approvals.card import Deciders, Watch, outside_console, ruling_by
+from postroom.approvals.store.approvals import ApprovalRide
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.turn import NoticeBook
 from postroom.butlers.daemon import Butler
@@ -19,20 +20,15 @@ from postroom.connectors.app import agency_of
 from postroom.conversations.inbound import Handler
 from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.corrections import Corrections
-from postroom.delivery.files.taking import FileTaking
 from postroom.household.channels import known_channels, usable_channels
-from postroom.household.store import Approvers, Store, approval_policy, approval_ride
+from postroom.household.store import Premises, World, approval_policy
 from postroom.intents.courier import answer_by
 from postroom.intents.store import IntentRide
 from postroom.kernel.acts.routes import act_router
-from postroom.kernel.database.engine import Marks
-from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, anyone, approver, no_one
 from postroom.kernel.guard.tools import butler as tools_butler
-from postroom.kernel.running.clock import Clock
-from postroom.kernel.running.loop import Loop, Loops
+from postroom.kernel.running.loop import Loop
 from postroom.kernel.running.process import Seal, household_key
-from postroom.kernel.values.ids import IdMint
 from postroom.message.channel import AnswersPresses, Channel, Listen, Outbound
 from postroom.message.inbound import InboundEvent, InboundMessage, Press
 from postroom.people.people import HouseholdPeople, HouseholdTrust
@@ -49,7 +45,6 @@ from postroom.questions.questions import Asking, Questions
 from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.judge import AnswerPolicy
 from postroom.questions.rules.plan import ChannelAbility, Channels
-from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import Ride, StoredQuestions
 from postroom.questions.telling import Bells, Follower, Resuming
 from postroom.questions.timekeeper import Listening, Timekeeper
@@ -74,139 +69,92 @@ def assistants_ask(server: GuardedServer, parts: AskingParts) -> dict[str, Rule]
     return dict.fromkeys(ASK_TOOLS, anyone)
 
 
-def ask_routers(parts: AskingParts, settings: Settings) -> list[APIRouter]:
-    feed = QuestionFeed(asking=parts.asking, lines=parts.store)
-    links = LinkPages(
-        links=parts.links, key=household_key(settings.home, "link pages"), clock=parts.clock, zone_of=parts.zone_of
-    )
-    return [stream_router(feed, parts.bells.every, parts.clock), act_router(ACTS, parts.desk), link_router(links)]
+def ask_routers(parts: AskingParts) -> list[APIRouter]:
+    world, feed = parts.world, QuestionFeed(asking=parts.asking, lines=parts.store)
+    key = household_key(world.settings.home, "link pages")
+    links = LinkPages(links=parts.links, key=key, clock=world.clock, zone_of=parts.zone_of)
+    return [stream_router(feed, parts.bells.every, world.clock), act_router(ACTS, parts.desk), link_router(links)]
 
 
 # Put questions together: what the doors call, what runs beside the delivery plane, and who hears the answers.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AskingParts:
     """One set for a process: those who wait hear at once of every commit made with it."""
 
-    asking: Asking
-    links: Links
-    questions: Questions
-    bells: Bells
-    store: StoredQuestions
-    presentations: StoredPresentations
-    planning: Planning
-    listening: Listening
-    marks: Marks
-    token_key: bytes
-    state_key: bytes
-    in_client: Rule
-    may_answer: Rule
-    policy: AnswerPolicy
-    clock: Clock
-    mint: IdMint
-    zone_of: Callable[[str], str]
-    times: QuestionTimes | None = None
+    def __init__(self, world: World, book: NoticeBook | None = None) -> None:
+        """`book`: of attention, for the hours of those who are asked."""
+        settings, store, clock = world.settings, world.store, world.clock
+        self.world = world
+        self.may_answer: Rule = answers_for_themselves(world.approvers)
+        self.zone_of = book.zone_of if book is not None else lambda _: settings.household.local_zone
+        self.times = QuestionTimes(book=book) if book is not None else None
+        self.people = AskedPeople(book=store.people)
+        self.policy = AnswerPolicy(outside_console=outside_console(approval_policy(settings).phone))
+
+        self.bells = Bells(lambda: store.elsewhere.are_heard)
+        store.elsewhere.follow(self.bells.ring_elsewhere)
+        rides: dict[SubjectKind, Ride] = {
+            SubjectKind.APPROVAL: ApprovalRide(record=store.approvals, rule=ruling_by(world.approvers)),
+            SubjectKind.INTENT: IntentRide(record=store.intents, rule=answer_by(store.ids.mint)),
+        }
+        seal = Seal(household_key(settings.home, "secret answers"))
+        self.store = StoredQuestions(store.database, seal, rides, settings.questions.open_per_asker)
+        self.listening = Listening(store.marks, self.store, clock, self.bells.every.ring)
+        self.questions = Questions(
+            self.store, clock, policy=self.policy, changed=self.bells.ring, caught_up=self.listening.caught_up
+        )
+        self.planning = Planning(
+            plans=store.presentations,
+            people=self.people,
+            channels=abilities(settings),
+            clock=clock,
+            next_channel_seconds=settings.questions.next_channel_seconds,
+            times=self.times,
+        )
+        strangers = Strangers(people=self.people, is_edited=store.approvals.is_edited)
+        self.asking = Asking(
+            questions=self.questions,
+            store=self.store,
+            planning=self.planning,
+            bells=self.bells,
+            clock=clock,
+            mint=store.ids.mint,
+            times=self.times,
+            strangers=strangers if settings.approvals_on else None,
+            agents=agency_of(settings, world.tokens).agents,
+        )
+        self.links = Links(
+            questions=self.questions,
+            store=self.store,
+            cards=store.presentations,
+            people=self.people,
+            clock=clock,
+            mint=store.ids.mint,
+            strangers=self.asking.strangers,
+        )
+        self.state_key = household_key(settings.home, "request state")
+        self._token_key = household_key(settings.home, "buttons")
 
     @property
     def desk(self) -> QuestionDesk:
-        """`in_client` is whose forms count in a client that calls with their own token: none, or who may answer."""
-        forms = ClientForms(asking=self.asking, people=self.in_client, zone_of=self.zone_of)
+        """Whose forms count in a client that calls with their own token: none, or who may answer."""
+        in_client = self.may_answer if self.world.settings.ask.in_client else no_one
+        forms = ClientForms(asking=self.asking, people=in_client, zone_of=self.zone_of)
         return QuestionDesk(asking=self.asking, forms=forms, may_answer=self.may_answer, new_id=self.new_id)
 
     def new_id(self) -> str:
-        return self.mint.mint(self.clock.now_us())
+        return self.world.store.ids.mint(self.world.clock.now_us())
 
     def cards(self, base_url: str) -> CardMaker:
+        """Without a `base_url`, cards that have no links."""
         return CardMaker(
             channels=self.planning.channels,
-            key=self.token_key,
+            key=self._token_key,
             base_url=base_url,
             zone_of=self.zone_of,
             outside=self.policy.outside_console,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionEar:
-    """For those who read what people send: what may answer a question goes to `handle`, every look to `watch`."""
-
-    handle: Handler
-    watch: Listening
-
-
-def build_asking(settings: Settings, store: Store, clock: Clock, book: NoticeBook | None = None) -> AskingParts:
-    times = QuestionTimes(book=book) if book is not None else None
-    bells = Bells(lambda: store.elsewhere.are_heard)
-    store.elsewhere.follow(bells.ring_elsewhere)
-    rides: dict[SubjectKind, Ride] = {
-        SubjectKind.APPROVAL: approval_ride(settings, store),
-        SubjectKind.INTENT: IntentRide(record=store.intents, rule=answer_by(store.ids.mint)),
-    }
-    seal, most_open = Seal(household_key(settings.home, "secret answers")), settings.questions.open_per_asker
-    kept = StoredQuestions(store.database, seal, rides, most_open)
-    people = AskedPeople(book=store.people)
-    listening = Listening(store.marks, kept, clock, bells.every.ring)
-    policy = AnswerPolicy(outside_console=outside_console(approval_policy(settings).phone))
-    questions = Questions(kept, clock, policy=policy, changed=bells.ring, caught_up=listening.caught_up)
-    planning = Planning(
-        plans=store.presentations,
-        people=people,
-        channels=abilities(settings),
-        clock=clock,
-        next_channel_seconds=settings.questions.next_channel_seconds,
-        times=times,
-    )
-    asking = Asking(
-        questions=questions,
-        store=kept,
-        planning=planning,
-        bells=bells,
-        clock=clock,
-        mint=store.ids.mint,
-        times=times,
-        strangers=_strangers(settings, store, people),
-        agents=agency_of(settings, TokenFile(settings.tokens_file)).agents,
-    )
-    links = _links(asking, kept, store.presentations, people)
-    may_answer = answers_for_themselves(Approvers(settings.approvals.approvers, store.household))
-    return AskingParts(
-        asking=asking,
-        links=links,
-        questions=questions,
-        bells=bells,
-        store=kept,
-        presentations=store.presentations,
-        planning=planning,
-        listening=listening,
-        marks=store.marks,
-        token_key=household_key(settings.home, "buttons"),
-        state_key=household_key(settings.home, "request state"),
-        in_client=may_answer if settings.ask.in_client else no_one,
-        may_answer=may_answer,
-        policy=policy,
-        clock=clock,
-        mint=store.ids,
-        zone_of=book.zone_of if book is not None else lambda _: settings.household.local_zone,
-        times=times,
-    )
-
-
-def _links(asking: Asking, store: StoredQuestions, cards: StoredPresentations, people: AskedPeople) -> Links:
-    return Links(
-        questions=asking.questions,
-        store=store,
-        cards=cards,
-        people=people,
-        clock=asking.clock,
-        mint=asking.mint,
-        strangers=asking.strangers,
-    )
-
-
-def _strangers(settings: Settings, store: Store, people: AskedPeople) -> Strangers | None:
-    """None while approvals are off."""
-    return Strangers(people=people, is_edited=store.approvals.is_edited) if settings.approvals_on else None
 
 
 def abilities(settings: Settings) -> Channels:
@@ -228,80 +176,77 @@ def abilities(settings: Settings) -> Channels:
 
 
 @asynccontextmanager
-async def presenting(
-    parts: AskingParts, store: Store, plane: Plane, base_url: str, loops: Loops
-) -> AsyncIterator[None]:
+async def presenting(parts: AskingParts, plane: Plane) -> AsyncIterator[None]:
     """
     Runs where the delivery plane runs: there cards become deliveries.
 
     What an earlier process had in hand is no one's at once where deliveries are, and not only after its lease.
     """
-    corrections = Corrections(plane=plane, record=store.corrections, closed=parts.bells.every.ring)
+    world, every = parts.world, parts.bells.every
+    corrections = Corrections(plane=plane, record=world.store.corrections, closed=every.ring)
     presenter = Presenter(
         planning=parts.planning,
-        claims=parts.presentations,
-        cards=parts.cards(base_url),
+        claims=world.store.presentations,
+        cards=parts.cards(world.pages_url),
         post=CardPost(plane, corrections),
-        clock=parts.clock,
-        wake=parts.bells.every,
+        clock=world.clock,
+        wake=every,
         times=parts.times,
         follow=parts.asking.follow,
     )
-    now_us = parts.clock.now_us()
-    await parts.presentations.let_go(await plane.acceptance.ledger.orphaned_before_us(now_us), now_us)
+    now_us = world.clock.now_us()
+    await world.store.presentations.let_go(await plane.acceptance.ledger.orphaned_before_us(now_us), now_us)
     try:
-        async with loops.running("questions", presenter.look, wake=parts.bells.every):
+        async with world.loops.running("questions", presenter.look, wake=every):
             yield
     finally:
         await presenter.stop()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionEar:
+    """For those who read what people send: what may answer a question goes to `handle`, every look to `watch`."""
+
+    handle: Handler
+    watch: Listening
+
+
 @asynccontextmanager
 async def hearing(
-    parts: AskingParts,
-    channels: Mapping[str, Channel],
-    outbound: Outbound,
-    base_url: str,
-    loops: Loops,
-    files: FileTaking | None = None,
+    parts: AskingParts, channels: Mapping[str, Channel], outbound: Outbound
 ) -> AsyncIterator[QuestionEar]:
     """Runs where the bots are heard: nothing ends before what was sent in time has been read."""
-    heard = ear(parts, channels, outbound, base_url, files)
+    world, heard = parts.world, ear(parts, channels, outbound)
     for name, channel in channels.items():
         if isinstance(channel, Listen):  # before anything can end for want of an answer
             parts.listening.expect(name)
     parts.listening.after_a_gap(heard.missed)
     times = Timekeeper(
         questions=parts.questions,
-        shown=parts.presentations,
+        shown=world.store.presentations,
         cards=heard.cards,
         outbound=outbound,
-        clock=parts.clock,
+        clock=world.clock,
         times=parts.times,
     )
-    async with loops.running("question_times", times.look, wake=parts.bells.every):
+    async with world.loops.running("question_times", times.look, wake=parts.bells.every):
         yield QuestionEar(handle=_handler(heard), watch=parts.listening)
 
 
-def ear(
-    parts: AskingParts,
-    channels: Mapping[str, Channel],
-    outbound: Outbound,
-    base_url: str,
-    files: FileTaking | None = None,
-) -> Hearing:
+def ear(parts: AskingParts, channels: Mapping[str, Channel], outbound: Outbound) -> Hearing:
     """Judges what people press and write; `channels` are those whose presses are answered by a call."""
+    world = parts.world
     return Hearing(
         questions=parts.questions,
         store=parts.store,
-        shown=parts.presentations,
-        people=parts.planning.people,
-        cards=parts.cards(base_url),
+        shown=world.store.presentations,
+        people=parts.people,
+        cards=parts.cards(world.pages_url),
         outbound=outbound,
         bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
-        clock=parts.clock,
-        mint=parts.mint.mint,
-        files=files,
+        clock=world.clock,
+        mint=world.store.ids.mint,
+        files=world.files,
     )
 
 
@@ -315,26 +260,29 @@ def _handler(heard: Hearing) -> Handler:
     return handle
 
 
-async def start_resuming(parts: AskingParts, butlers: list[Butler], stack: AsyncExitStack, loops: Loops) -> None:
+async def start_resuming(parts: AskingParts, butlers: list[Butler], stack: AsyncExitStack) -> None:
     """For each butler with a model: what it asked wakes it when it has ended."""
     for butler in butlers:
         if butler.sessions is not None:
             resuming = Resuming(butler=butler.name, feed=parts.store, sessions=butler.sessions)
-            await stack.enter_async_context(following(parts, f"resume:{butler.name}", resuming.take, loops))
+            await stack.enter_async_context(following(parts, f"resume:{butler.name}", resuming.take))
 
 
 def following(
-    parts: AskingParts, name: str, take: Callable[[QuestionEvent], Awaitable[None]], loops: Loops
+    parts: AskingParts, name: str, take: Callable[[QuestionEvent], Awaitable[None]]
 ) -> AbstractAsyncContextManager[Loop]:
     """Hands every event of the feed to `take`, over restarts too."""
-    follower = Follower(name=name, feed=parts.store, marks=parts.marks, take=take, clock=parts.clock)
-    return loops.running(name, follower.look, wake=parts.bells.every)
+    world = parts.world
+    follower = Follower(name=name, feed=parts.store, marks=world.store.marks, take=take, clock=world.clock)
+    return world.loops.running(name, follower.look, wake=parts.bells.every)
 
 
-def build_gate(
-    settings: Settings, store: Store, people: HouseholdPeople, channels: Mapping[str, Channel]
-) -> ApprovalGate | None:
+# Put approvals together: the gate before the delivery plane, who decides, and what they decide with.
+
+
+def build_gate(place: Premises, people: HouseholdPeople, channels: Mapping[str, Channel]) -> ApprovalGate | None:
     """None while approvals are off."""
+    settings, store = place.settings, place.store
     if not settings.approvals_on:
         return None
     return ApprovalGate(
@@ -347,24 +295,22 @@ def build_gate(
     )
 
 
-def deciders_of(settings: Settings, store: Store, people: AskedPeople, channels: Collection[str]) -> Deciders | None:
+def deciders_of(place: Premises, channels: Collection[str]) -> Deciders | None:
     """None when the settings want no cards."""
-    if not settings.ask_owner_on:
+    if not place.settings.ask_owner_on:
         return None
     return Deciders(
-        people=people,
-        approvers=Approvers(settings.approvals.approvers, store.household),
+        people=AskedPeople(book=place.store.people),
+        approvers=place.approvers,
         channels=channels,
-        named=settings.approvals.ask_channel,
+        named=place.settings.approvals.ask_channel,
     )
 
 
 @asynccontextmanager
-async def approving(
-    settings: Settings, store: Store, plane: Plane, asking: AskingParts, loops: Loops
-) -> AsyncIterator[Approvals | None]:
+async def approving(asking: AskingParts, plane: Plane) -> AsyncIterator[Approvals | None]:
     """What people decide with; meanwhile overdue actions end and people are asked about new ones."""
-    gate, clock, channels = plane.acceptance.gate, plane.acceptance.clock, plane.acceptance.channels
+    world, gate, channels = asking.world, plane.acceptance.gate, plane.acceptance.channels
     if not isinstance(gate, ApprovalGate):
         yield None
         return
@@ -374,40 +320,38 @@ async def approving(
             plane.dispatcher.wake()
 
     watch = Watch(
-        record=store.approvals,
+        record=world.store.approvals,
         policy=gate.policy,
-        clock=clock,
-        mint=store.ids.mint,
+        clock=world.clock,
+        mint=world.store.ids.mint,
         asked=asking.bells.every.ring,
-        deciders=deciders_of(settings, store, asking.planning.people, channels),
+        deciders=deciders_of(world, channels),
         signal=gate.signal,
     )
     asking.bells.also(released)
-    async with loops.running("approvals", watch.look, wake=watch.signal):
-        yield Approvals(
-            record=store.approvals,
-            policy=gate.policy,
+    async with world.loops.running("approvals", watch.look, wake=watch.signal):
+        yield replace(
+            _approvals(world, released=plane.dispatcher.wake),
             channels=channels,
             known_channels=plane.known_channels,
-            clock=clock,
-            mint=store.ids.mint,
-            released=plane.dispatcher.wake,
             decided=asking.bells.every.ring,
-            files=store.files,
         )
 
 
-def decisions(settings: Settings, store: Store, clock: Clock, approvals: Approvals | None = None) -> Approvals:
+def decisions(place: Premises, approvals: Approvals | None = None) -> Approvals:
     """Those of the messenger in this process; where it runs elsewhere, the same over the database that they share."""
-    approvals = approvals or Approvals(
-        record=store.approvals,
-        policy=approval_policy(settings),
+    made = approvals or _approvals(place, released=lambda: None)  # its own look finds what was decided
+    return replace(made, may_decide=approver(place.approvers), is_on=place.settings.approvals_on)
+
+
+def _approvals(place: Premises, released: Callable[[], None]) -> Approvals:
+    return Approvals(
+        record=place.store.approvals,
+        policy=approval_policy(place.settings),
         channels={},
-        known_channels=known_channels(settings),
-        clock=clock,
-        mint=store.ids.mint,
-        released=lambda: None,  # its own look finds what was decided
-        files=store.files,
+        known_channels=known_channels(place.settings),
+        clock=place.clock,
+        mint=place.store.ids.mint,
+        released=released,
+        files=place.store.files,
     )
-    may_decide = approver(Approvers(settings.approvals.approvers, store.household))
-    return replace(approvals, may_decide=may_decide, is_on=settings.approvals_on)

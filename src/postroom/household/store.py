@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from postroom.approvals.card import ruling_by
 from postroom.approvals.rules import ApprovalPolicy, RiskPolicy, expiration
-from postroom.approvals.store.approvals import ApprovalRide, HeardThreads, StoredApprovals
+from postroom.approvals.store.approvals import HeardThreads, StoredApprovals
 from postroom.approvals.store.steps import ParkedDeliveries, was_refused
 from postroom.attention.store import StoredNotices
 from postroom.butlers.store import StoredSessions
@@ -24,7 +23,7 @@ from postroom.conversations.store import WRITTEN, StoredInbound, StoredTroubles,
 from postroom.delivery.afterwards.news import StoredNews, StoredReplies
 from postroom.delivery.afterwards.store import StoredCorrections, StoredSent
 from postroom.delivery.files.folder import FolderFiles, StoredUploads
-from postroom.delivery.files.taking import DAY_US, CarriedFiles, FileTaking
+from postroom.delivery.files.taking import DAY_US, FileTaking
 from postroom.delivery.reading.counts import StoredFigures
 from postroom.delivery.store.dead_letters import StoredDeadLetters
 from postroom.delivery.store.ledger import DeliveryLedger
@@ -300,15 +299,7 @@ class Approvers(Collection[str]):
         return len(self._named | self._people.approvers)
 
 
-@asynccontextmanager
-async def watched(people: StoredPeople, household: HouseholdPeople, loops: Loops) -> AsyncIterator[None]:
-    await household.known()
-    people.tell(household.known)
-    async with loops.running("people", household.look):
-        yield
-
-
-# What the settings want of approvals, and what an answer to the question about one decides.
+# What the settings want of approvals.
 
 
 def approval_policy(settings: Settings) -> ApprovalPolicy:
@@ -321,11 +312,6 @@ def approval_policy(settings: Settings) -> ApprovalPolicy:
         sweep_seconds=chosen.sweep_seconds,
         phone=None if chosen.phone == "none" else Risk(chosen.phone),
     )
-
-
-def approval_ride(settings: Settings, store: Store) -> ApprovalRide:
-    approvers = Approvers(settings.approvals.approvers, store.household)
-    return ApprovalRide(record=store.approvals, rule=ruling_by(approvers))
 
 
 # Where attached files lie, who may hand in which, and what acceptance asks about them.
@@ -347,10 +333,6 @@ def file_taking(settings: Settings, store: Store, roster: Iterable[ButlerConfig]
         outbox=_folders(settings, settings.messages.outbox),
         outboxes={config.name: _folders(settings, config.butler.messages.outbox) for config in roster},
     )
-
-
-def carried_files(store: Store, clock: Clock) -> CarriedFiles:
-    return CarriedFiles(record=store.uploads, store=store.files, clock=clock)
 
 
 def _folders(settings: Settings, given: Iterable[Path]) -> tuple[Path, ...]:
@@ -400,14 +382,24 @@ def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:
     return load_roster(settings.model_copy(update={"roster": None}), {})
 
 
-# What the parts of one process share.
+# What a household is kept in, and what the parts of one process share.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class Premises:
+    """There also while nothing runs: a command works with these alone."""
+
     settings: Settings
     store: Store
-    clock: SystemClock
+    clock: Clock
+
+    @property
+    def approvers(self) -> Approvers:
+        return Approvers(self.settings.approvals.approvers, self.store.household)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World(Premises):
     loops: Loops
     tokens: TokenFile
     registry: CollectorRegistry
@@ -426,7 +418,3 @@ class World:
     @property
     def files(self) -> FileTaking:
         return file_taking(self.settings, self.store, self.roster, self.clock)
-
-    @property
-    def approvers(self) -> Approvers:
-        return Approvers(self.settings.approvals.approvers, self.store.household)

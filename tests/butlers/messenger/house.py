@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from mcp import Client
-from prometheus_client import CollectorRegistry
 from sqlalchemy import text
 from tests.services.ready_file import ready_file
-from tests.support.counted import CountedLoops
+from tests.support.worlds import world_of
 
 from postroom.butlers.messenger.server import build_server
 from postroom.delivery.accept import Plane
@@ -23,10 +22,9 @@ from postroom.delivery.notify import deliver_envelope
 from postroom.household.attention import build_attention
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.delivery import correction_desk, messenger_parts, running_plane
-from postroom.household.questions import approving, build_asking
+from postroom.household.questions import AskingParts, approving
 from postroom.household.store import Store, open_store
 from postroom.kernel.guard.tokens import TokenFile
-from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import OPERATOR, TOKEN_META, Principal, Role
 from postroom.message.delivery import TERMINAL, Status
@@ -141,8 +139,6 @@ class House:
 async def opened(settings: Settings) -> AsyncIterator[House]:
     tokens = TokenFile(settings.tokens_file)
     tokens.ensure([OPERATOR, MESSENGER, HEALTH, SWITCHBOARD, ANNA, BEN, OWNER, CI, CHATGPT])
-    clock = SystemClock()
-    loops = CountedLoops(clock)
     async with AsyncExitStack() as stack:
         sandbox = await stack.enter_async_context(Sandbox(SandboxOptions()))
         address = SandboxAddress("127.0.0.1", sandbox.bot_api_port, sandbox.smtp_port)
@@ -150,13 +146,12 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
             ready_file(settings.home / "postroom.db")
         store = await stack.enter_async_context(open_store(settings))
         channels = build_channels(settings, address if settings.in_sandbox else None)
-        plane = await stack.enter_async_context(
-            running_plane(settings, store, channels, CollectorRegistry(), clock, loops)
-        )
-        asking = build_asking(settings, store, clock)
-        approvals = await stack.enter_async_context(approving(settings, store, plane, asking, loops))
-        desk = correction_desk(settings, store, plane, build_attention(settings, store, clock), asking.bells.every.ring)
-        server = build_server(messenger_parts(settings, store, plane, tokens, clock, desk, approvals))
+        world = world_of(settings, store)
+        plane = await stack.enter_async_context(running_plane(world, channels))
+        asking = AskingParts(world)
+        approvals = await stack.enter_async_context(approving(asking, plane))
+        desk = correction_desk(world, plane, build_attention(world), asking.bells.every.ring)
+        server = build_server(messenger_parts(world, plane, tokens, desk, approvals))
         client = await stack.enter_async_context(Client(server))
         await client.list_tools(meta={TOKEN_META: tokens.token_of(OPERATOR) or ""})
         yield House(client=client, plane=plane, store=store, sandbox=sandbox, tokens=tokens)

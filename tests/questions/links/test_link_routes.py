@@ -198,7 +198,7 @@ async def test_a_secret_has_no_page(house: Askers) -> None:
     asked = (await house.post("/v1/asks", body)).body["ask_id"]
 
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not (shown := await house.parts.presentations.of(asked)) or str(shown[0].status) == "planned":
+        while not (shown := await house.parts.world.store.presentations.of(asked)) or str(shown[0].status) == "planned":
             await asyncio.sleep(0.02)
     mails = await house.line.call("GET", "sandbox", "/sandbox/email/messages?limit=500", caller=None)
     about = [str(mail) for mail in mails.body["messages"] if asked in str(mail) or "linked code" in str(mail)]
