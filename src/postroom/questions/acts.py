@@ -405,7 +405,7 @@ class WaitForAsk(_AboutQuestions[AskBody]):
     renamed: ClassVar = {"wait": "wait_seconds"}
 
     ask_id: AskId | None = said(_ASK_ID)
-    idempotency_key: AskKey | None = said("It was asked with, in place of ask_id.")
+    idempotency_key: AskKey | None = said("The key it was asked with, instead.")
     wait_seconds: WaitSeconds | None = said(_HOW_LONG_TO_WAIT)
 
     def check(self, complain: Complain) -> None:

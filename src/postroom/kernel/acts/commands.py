@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from postroom.kernel.acts.declaration import Act, Command, CommandOption, names_at, words_of
-from postroom.kernel.acts.reading import answer_of, arguments_schema, read
+from postroom.kernel.acts.reading import answer_of, arguments_schema, kinds_of, read
 from postroom.kernel.running.terminal import Database, Home, Json, complain, say, say_json, seconds_of
 from postroom.kernel.values.errors import FieldError, Refused, SettingsError, sentence
 
@@ -169,8 +169,7 @@ def flags_of(kind: type[Act[Any]], name: str, command: Command) -> tuple[str, ..
 def parameter_of(kind: type[Act[Any]], name: str, command: Command) -> Parameter:
     about, option = kind.model_fields[name], command.options.get(name, CommandOption())
     shape, words = arguments_schema(kind)["properties"][about.alias or name], option.words or about.description
-    is_list = any(one.get("type") == "array" for one in shape.get("anyOf", (shape,)))
-    is_flag = shape.get("type") == "boolean"
+    is_list, is_flag = "array" in kinds_of(shape), kinds_of(shape) == ["boolean"]
     if name in command.positional:
         metavar = option.metavar or (name.upper() if about.is_required() else f"[{name.upper()}]")
         told: Any = typer.Argument(metavar=metavar, help=words, hidden=option.is_hidden)

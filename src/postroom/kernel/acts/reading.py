@@ -150,9 +150,9 @@ def _decoded(kind: type[Act[Any]], name: str, value: Any) -> Any:
 
 def _from_text(kind: type[Act[Any]], name: str, value: Any) -> Any:
     """A number or a truth that stood in a query; what is none stays the text it was, and is refused as such."""
-    kinds: dict[Any, type] = {"integer": int, "number": float, "boolean": bool}
-    shape = arguments_schema(kind)["properties"][name].get("type")
-    if not isinstance(shape, str) or (meant := kinds.get(shape)) is None:
+    kinds: dict[str, type] = {"integer": int, "number": float, "boolean": bool}
+    shape = kinds_of(arguments_schema(kind)["properties"][name])
+    if len(shape) != 1 or (meant := kinds.get(shape[0])) is None:
         return value
     try:
         return TypeAdapter(meant).validate_python(value)
@@ -163,9 +163,13 @@ def _from_text(kind: type[Act[Any]], name: str, value: Any) -> Any:
 @cache
 def _takes_text(act: type[Act[Any]], name: str) -> bool:
     """And nothing that a text could stand for."""
-    shape = arguments_schema(act)["properties"][name]
-    kinds = [kind for one in shape.get("anyOf", (shape,)) for kind in _listed(one.get("type"))]
+    kinds = kinds_of(arguments_schema(act)["properties"][name])
     return not kinds or "string" in kinds
+
+
+def kinds_of(shape: JsonSchemaValue) -> list[str]:
+    """What an argument may be, in the words of JSON Schema."""
+    return [kind for one in shape.get("anyOf", (shape,)) for kind in _listed(one.get("type"))]
 
 
 def _valid(kind: type[One], given: dict[str, Any], found: list[FieldError]) -> One | None:
