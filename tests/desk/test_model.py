@@ -14,10 +14,9 @@ from postroom.desk.model import (
     PopupSettings,
     Sheet,
     answer,
-    decode_sheet,
-    encode,
     from_settings,
 )
+from postroom.desk.window.window import decode_sheet, encode
 from postroom.kernel.acts.reading import read
 from postroom.kernel.values.errors import Refused, SettingsError
 from postroom.settings.load import load

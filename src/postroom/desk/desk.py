@@ -36,9 +36,8 @@ from postroom.desk.model import (
     Sheet,
     WindowEvent,
     WindowSign,
-    decode_event,
-    encode,
 )
+from postroom.desk.window.window import decode_event, encode
 from postroom.kernel.values.ids import IdMint, to_us
 
 # The window's process, seen from the server.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from postroom.desk.history import voicemode_directory
 from postroom.kernel.running.process import Secret
@@ -83,7 +82,7 @@ def answer(ending: PopupEnding, timeout_seconds: float | None = None) -> str:
             assert_never(never)
 
 
-# What the server and the window's process say to each other: one JSON object per line.
+# What the server and the window's process say to each other.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,34 +165,6 @@ class WindowEvent:
 
 CLOSE_LINE = b'"close"\n'
 """What tells the window to go."""
-
-
-def encode(value: Sheet | WindowEvent) -> bytes:
-    return json.dumps(asdict(value)).encode("ascii") + b"\n"
-
-
-def decode_event(line: bytes) -> WindowEvent:
-    """Raises ValueError for what is none."""
-    raw = json.loads(line)
-    sign, said = WindowSign(raw["sign"]), raw["ending"]
-    if said is None:
-        return WindowEvent(sign=sign)
-    fields = {name: tuple(values) for name, values in said["fields"].items()}
-    outcome, chosen = PopupOutcome(said["outcome"]), tuple(said["chosen"])
-    return WindowEvent(sign=sign, ending=PopupEnding(outcome=outcome, text=said["text"], chosen=chosen, fields=fields))
-
-
-def decode_sheet(line: bytes | str) -> Sheet:
-    raw = json.loads(line)
-    raw["history"] = tuple((who, text) for who, text in raw["history"])
-    raw["options"] = tuple(raw["options"])
-    raw["fields"] = tuple(_field(one) for one in raw["fields"])
-    return Sheet(**raw)
-
-
-def _field(raw: dict[str, Any]) -> SheetField:
-    choices = tuple((value, label) for value, label in raw["choices"])
-    return SheetField(**raw | {"choices": choices, "value": tuple(raw["value"])})
 
 
 # What the desk may be told from outside.

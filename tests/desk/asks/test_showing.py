@@ -26,7 +26,8 @@ from postroom.desk.asks.showing import (
     sheet_fields,
 )
 from postroom.desk.desk import Look
-from postroom.desk.model import PopupEnding, PopupOutcome, Sheet, decode_sheet, encode
+from postroom.desk.model import PopupEnding, PopupOutcome, Sheet
+from postroom.desk.window.window import decode_sheet, encode
 from postroom.message.delivery import Format
 from postroom.questions.model import APPROVE_OPTIONS, Option, QuestionKind, Said, Wording
 

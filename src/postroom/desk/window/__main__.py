@@ -9,8 +9,8 @@ import time
 from queue import SimpleQueue
 from typing import Any
 
-from postroom.desk.model import PopupEnding, PopupOutcome, WindowEvent, WindowSign, decode_sheet, encode
-from postroom.desk.window.window import CLOSE, HANG_UP, Sitting
+from postroom.desk.model import PopupEnding, PopupOutcome, WindowEvent, WindowSign
+from postroom.desk.window.window import CLOSE, HANG_UP, Sitting, decode_sheet, encode
 
 
 def main() -> int:

@@ -14,6 +14,26 @@ from typing import Final
 
 from postroom.desk import history
 from postroom.desk.model import PopupEnding, PopupOutcome, Sheet, WindowEvent, WindowSign
+from postroom.kernel.database.rows import UNREADABLE, of_json, to_json
+
+# How the server and this process write it: one JSON object per line, without what is as always.
+
+
+def encode(value: Sheet | WindowEvent) -> bytes:
+    return to_json(value).encode("ascii") + b"\n"
+
+
+def decode_event(line: bytes) -> WindowEvent:
+    """Raises ValueError for what is none."""
+    try:
+        return of_json(WindowEvent, line.decode("ascii"))
+    except UNREADABLE as error:
+        raise ValueError("no event of a window") from error
+
+
+def decode_sheet(line: bytes) -> Sheet:
+    return of_json(Sheet, line.decode("ascii"))
+
 
 # The monitors of this desktop, the primary one first.
 
