@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,14 @@ from tests.questions.sample_questions import MINT, new_attempt, new_question
 from postroom.butlers.model import Session
 from postroom.butlers.runtimes.process import ProcessPrograms
 from postroom.butlers.runtimes.programs import RUNTIMES
-from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts
-from postroom.butlers.sessions import Sessions as ButlerSessions
+from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.butlers.store import StoredSessions
 from postroom.kernel.database.engine import Database, Marks
 from postroom.kernel.guard.tokens import SessionTokens, TokenFile
 from postroom.kernel.running.process import Seal
-from postroom.kernel.values.errors import OverloadRejected
-from postroom.kernel.values.ids import seconds
-from postroom.kernel.values.principal import Principal
+from postroom.message.inbound import Assurance
 from postroom.questions.model import Question, Resume, Said
+from postroom.questions.questions import Questions
 from postroom.questions.rules.judge import judge
 from postroom.questions.store.questions import StoredQuestions
 from postroom.questions.telling import LOOK_SECONDS, Follower, Resuming
@@ -111,83 +109,7 @@ async def test_when_the_one_that_looks_leaves_another_one_does(small: Office) ->
     assert view.question.answer is not None and view.question.answer.value == "no"
 
 
-# ---- sessions that begin with the answer ----
-
-
-@dataclass
-class Sessions:
-    """As a butler's: the same key again starts nothing."""
-
-    started: dict[str, tuple[str, str, Any]] = field(default_factory=dict)
-    busy: int = 0
-
-    async def submit(
-        self, prompt: str, *, trigger: str, caller: Principal, material: object = None, key: str | None = None
-    ) -> object:
-        if self.busy:
-            self.busy -= 1
-            raise OverloadRejected("busy", limit_type="session_queue", retry_after_seconds=7)
-        return self.started.setdefault(key or "", (prompt, trigger, material))
-
-
-def resuming(office: Office, sessions: Sessions, butler: str = "health") -> Follower:
-    marks, one = (
-        Marks(office.database),
-        Resuming(butler=butler, feed=office.store, sessions=sessions),
-    )
-    return Follower(name=f"resume:{butler}", feed=office.store, marks=marks, take=one.take, clock=office.clock)
-
-
-async def answered(office: Office, **arguments: Any) -> str:
-    ask_id = (await office.ask(to="anna", **arguments)).question.id
-    await office.asking.answer(ANNA, ask_id, Said(value="yes"), channel="console", event_id=ask_id)
-    return ask_id
-
-
-@pytest.mark.requirement("ask:resumed-once")
-async def test_the_answer_begins_a_session_once_with_the_answer_as_data(small: Office) -> None:
-    sessions = Sessions()
-    ask_id = await answered(small, resume={"prompt": "Go on.", "material": {"pr": 7}}, state=[1])
-    await answered(small, question="Without?")
-    for _ in range(2):
-        await resuming(small, sessions).look()
-    assert list(sessions.started) == [f"answer:{ask_id}"]
-    prompt, trigger, material = sessions.started[f"answer:{ask_id}"]
-    assert (prompt, trigger) == ("Go on.", "answer")
-    assert material["answer"]["value"] == "yes" and material["answered_by"] == "Anna"
-    assert (material["material"], material["state"]) == ({"pr": 7}, [1])
-
-
-async def test_other_butlers_are_not_woken_and_every_end_counts(small: Office) -> None:
-    mine, other = Sessions(), Sessions()
-    ask_id = (await small.ask(to="anna", resume={"prompt": "Go on."})).question.id
-    await resuming(small, mine).look()
-    assert mine.started == {}
-    await small.asking.cancel(HEALTH, ask_id, None)
-    await resuming(small, mine).look()
-    await resuming(small, other, "general").look()
-    assert (list(mine.started), other.started) == ([f"answer:{ask_id}"], {})
-
-
-async def test_a_full_queue_is_waited_for_and_loses_nothing(small: Office) -> None:
-    sessions = Sessions(busy=1)
-    await answered(small, resume={"prompt": "Go on."})
-    one = resuming(small, sessions)
-    assert await one.look() == small.clock.now_us() + seconds(7)
-    await one.look()
-    assert len(sessions.started) == 1
-
-
-async def test_a_secret_is_not_in_what_a_session_reads(small: Office) -> None:
-    sessions = Sessions()
-    view = await small.ask(to="anna", kind="text", options=None, secret=True, resume={"prompt": "Go on."})
-    await small.asking.answer(ANNA, view.question.id, Said(text="hunter2"), channel="desk", event_id="1")
-    await resuming(small, sessions).look()
-    assert "hunter2" not in str(sessions.started)
-    assert len(sessions.started) == 1
-
-
-# ---- the same, with the sessions of a real butler ----
+# ---- sessions of a butler that begin with the answer ----
 
 
 WEEK_SECONDS = 7 * 86_400
@@ -200,7 +122,7 @@ class House:
     clock: FakeClock
     home: Path
 
-    def sessions(self, butler: str = "health", queued: int = 100) -> ButlerSessions:
+    def sessions(self, butler: str = "health", queued: int = 100) -> Sessions:
         parts = SessionParts(
             store=StoredSessions(self.database),
             tokens=SessionTokens(butler, TokenFile(self.home / "tokens.json")),
@@ -216,7 +138,7 @@ class House:
             workspace=self.home,
             credentials={},
         )
-        return ButlerSessions(settings, SessionLimits(queued=queued), parts)
+        return Sessions(settings, SessionLimits(queued=queued), parts)
 
     def waking(self, butler: str = "health", queued: int = 100) -> Resuming:
         return Resuming(butler=butler, feed=self.store, sessions=self.sessions(butler, queued))
@@ -239,8 +161,8 @@ class House:
         wake = Resume(butler=butler, prompt="Go on with the release.", material=material or {"branch": "main"})
         return (await self.store.ask(replace(new, resume=wake))).question
 
-    async def answered(self, question: Question, words: str) -> None:
-        attempt = new_attempt(question, Said(text=words), person_id=question.people[0].id)
+    async def answered(self, question: Question, words: str, **more: Any) -> None:
+        attempt = new_attempt(question, Said(text=words), person_id=question.people[0].id, **more)
         now_us = self.clock.now_us()
         await self.store.hear(
             replace(attempt, heard_at_us=now_us), lambda one, tried, shown: judge(one, tried, now_us, shown)
@@ -253,7 +175,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         yield House(database, StoredQuestions(database, Seal(bytes(32))), FakeClock(), tmp_path)
 
 
-@pytest.mark.requirement("ask:butler-wakes")
+@pytest.mark.requirement("ask:butler-wakes", "ask:resumed-once")
 async def test_the_answer_begins_one_session_with_the_answer_as_data(house: House) -> None:
     question = await house.asked(state={"step": 3})
     resuming = house.resuming()
@@ -330,3 +252,21 @@ async def test_what_is_too_long_for_a_session_holds_up_nothing(house: House) -> 
     prompts = sorted((one.prompt for one in await house.begun()), key=len)
     assert len(prompts) == 2
     assert any("call wait with this ask_id" in prompt for prompt in prompts)
+
+
+async def test_every_end_counts_and_a_question_without_a_wish_begins_nothing(house: House) -> None:
+    await house.answered((await house.store.ask(new_question(kind="text", options=None))).question, "Yes")
+    question = await house.asked(idempotency_key="wished")
+    await Questions(house.store, house.clock).cancel(question.id)
+    await house.resuming().look()
+
+    [session] = await house.begun()
+    assert question.id in session.prompt and '"cancelled"' in session.prompt
+
+
+async def test_a_secret_is_not_in_what_a_session_reads(house: House) -> None:
+    await house.answered(await house.asked(secret=True), "hunter2", channel="desk", assurance=Assurance.SIGNED_IN)
+    await house.resuming().look()
+
+    [session] = await house.begun()
+    assert '"answered"' in session.prompt and "hunter2" not in session.prompt
