@@ -112,7 +112,7 @@ async def butler_with_model(
             modules=LoadedModules(),
             verifier=tokens,
         )
-        app = mcp_app(build_server(butler, tokens), tokens, hosts=(), origins=(), allow=visitors("general"))
+        app = mcp_app(build_server(butler), tokens, hosts=(), origins=(), allow=visitors("general"))
         await stack.enter_async_context(serving(app, listener))
         await start_sessions("general", sessions, stack, CountedLoops(session_clock or clock))
         yield Running(household=household, sessions=sessions, tokens=tokens, url=url)

@@ -12,10 +12,9 @@ from tests.clock import FakeClock
 from tests.opened_database import KINDS, opened_database
 
 from postroom.butlers.acts import CORE_ACTS, accepted, details, summary
-from postroom.butlers.daemon import Butler
+from postroom.butlers.daemon import Butler, route_accepted
 from postroom.butlers.model import SessionStatus
 from postroom.butlers.store import StoredState
-from postroom.butlers.tools import route_accepted
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy

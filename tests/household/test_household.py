@@ -273,7 +273,7 @@ async def test_a_missing_argument_is_named_without_the_librarys_words(home: Path
     async with household(home) as one, client(one.addresses["switchboard"], tokens(home)["operator"]) as caller:
         answer = await error_of(caller, "route", {"target_butler": "health"})
 
-    assert answer == "prompt: is required"
+    assert "prompt: is required" in answer and "ydantic" not in answer
 
 
 async def error_of(caller: Client, tool: str, arguments: dict[str, Any]) -> str:

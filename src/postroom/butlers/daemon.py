@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -11,12 +12,13 @@ from typing import Any, Final
 
 import structlog
 
-from postroom.butlers.acts import Remind
+from postroom.butlers.acts import Remind, accepted
 from postroom.butlers.loading import LoadedModules
-from postroom.butlers.model import Appointment, AppointmentKind
+from postroom.butlers.model import Appointment, AppointmentKind, Session
 from postroom.butlers.scheduler import Scheduler
 from postroom.butlers.sessions import Sessions
 from postroom.butlers.store import StoredState
+from postroom.butlers.wire import ROUTE_RESPONSE_V1, parse_route, route_error
 from postroom.delivery.notify import Notifier, read_arguments, wait_seconds
 from postroom.kernel.acts.declaration import Call
 from postroom.kernel.guard.http import Verifier
@@ -81,6 +83,26 @@ class Butler:
             self.notifier.switchboard, "correct_delivery", asked, patience + _MARGIN_SECONDS, silent
         )
 
+    async def take_route(self, caller: Principal, payload: object) -> dict[str, Any]:
+        """A route becomes a session; the same subrequest may arrive twice and is one."""
+        started = self.clock.now_us()
+        request_context: Mapping[str, Any] = {}
+        try:
+            route = parse_route(payload)
+            request_context = route.request_context
+            session = await self.model().submit(
+                route.prompt,
+                trigger="route",
+                caller=caller,
+                material=route.context,
+                context=request_context,
+                key=f"{route.request_id}:{hashlib.sha256(route.prompt.encode()).hexdigest()[:16]}",
+            )
+            return route_accepted(session, request_context, (self.clock.now_us() - started) / 1000)
+        except PostroomError as error:
+            timing = {"duration_ms": (self.clock.now_us() - started) / 1000}
+            return route_error(error, request_context) | {"timing": timing}
+
     async def remind(self, arguments: Remind) -> dict[str, Any]:
         now = self.clock.now_us()
         try:
@@ -106,6 +128,18 @@ class Butler:
             "modules": modules,
             "uptime_seconds": round((self.clock.now_us() - self.started_at_us) / SECOND_US, 3),
         }
+
+
+def route_accepted(session: Session, request_context: Mapping[str, Any], duration_ms: float) -> dict[str, Any]:
+    """The answer of `route.execute` on a butler that works through its model."""
+    return {
+        "schema_version": ROUTE_RESPONSE_V1,
+        "request_context": dict(request_context),
+        "status": "accepted",
+        "inbox_id": session.id,
+        "result": accepted(session),
+        "timing": {"duration_ms": round(duration_ms, 3)},
+    }
 
 
 # What became of a message, and its correction.

@@ -7,13 +7,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from mcp.server.mcpserver import Context, MCPServer
-from mcp_types import ToolAnnotations
-from pydantic import Field
-from sqlalchemy import BigInteger, Column, Connection, Float, Row, Table, insert, select, update
-from sqlalchemy import Text as SqlalchemyText
+from sqlalchemy import BigInteger, Column, Connection, Float, Row, Table, Text, insert, select, update
 
 from postroom.butlers.model import Eligibility, Registration, eligibility
 from postroom.butlers.wire import (
@@ -30,10 +26,7 @@ from postroom.delivery.store.rows import StoredRefusedCalls
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.schema import SWITCHBOARD, metadata
-from postroom.kernel.guard.http import Verifier
-from postroom.kernel.guard.tools import Rule, any_butler, caller, operator
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.serving.json_door import Text
 from postroom.kernel.values.errors import FieldError, PostroomError, TargetUnavailable, ValidationError
 from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import seconds, to_text
@@ -78,7 +71,7 @@ class Switchboard:
     async def deliver(
         self,
         caller: Principal,
-        envelope: Mapping[str, Any],
+        envelope: object,
         *,
         request_id: str | None,
         wait_seconds: float,
@@ -90,8 +83,7 @@ class Switchboard:
         With a `refusal` the butler has turned the call away itself, and it is only written down.
         """
         request_id = request_id or self.mint(self.clock.now_us())
-        delivery = envelope.get("delivery")
-        delivery = delivery if isinstance(delivery, Mapping) else {}
+        given = _object(envelope)
         try:
             if refusal is not None:
                 raise ValidationError(refusal)
@@ -100,7 +92,8 @@ class Switchboard:
             outgoing = parse(envelope, self.channels)
         except ValidationError as error:
             outcome = refused(error, request_id=request_id)
-            source, lineage = _speaker(caller, envelope.get("origin_butler")), _lineage(envelope) or request_id
+            source, lineage = _speaker(caller, given.get("origin_butler")), _lineage(given) or request_id
+            delivery = _object(given.get("delivery"))
             await self._note(outcome, source, lineage, delivery.get("channel"), delivery.get("intent"))
             return notify_response(outcome)
         return notify_response(await self.submit(caller, outgoing, request_id=request_id, wait_seconds=wait_seconds))
@@ -207,20 +200,21 @@ class Switchboard:
             self.lost(unnoted)
         return answer
 
-    async def register(self, one: Principal, description: str, modules: list[str]) -> dict[str, Any]:
+    async def register(self, one: Principal, description: str, modules: tuple[str, ...]) -> bool:
+        """False when it is not in the roster."""
         endpoint = self.endpoint_of(one.name)
         if endpoint is None:
-            return {"status": "error", "error": f"{one.name} is not in the roster"}
+            return False
         await self.registry.register(
             Registration(
                 name=one.name,
                 endpoint_url=endpoint,
                 description=description,
-                modules=tuple(modules),
+                modules=modules,
                 last_seen_at_us=self.clock.now_us(),
             )
         )
-        return {"status": "ok", "name": one.name}
+        return True
 
 
 def check_origin(caller: Principal, origin_butler: str) -> None:
@@ -237,9 +231,12 @@ def _speaker(caller: Principal, origin: object) -> str:
     return caller.name
 
 
-def _lineage(envelope: Mapping[str, Any]) -> str | None:
-    context = envelope.get("request_context")
-    request_id = context.get("request_id") if isinstance(context, Mapping) else None
+def _object(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _lineage(envelope: Mapping[str, object]) -> str | None:
+    request_id = _object(envelope.get("request_context")).get("request_id")
     return request_id[:128] if isinstance(request_id, str) and request_id.strip() else None
 
 
@@ -251,159 +248,20 @@ def _check(target: str, request_id: str) -> None:
             raise ValidationError.of([FieldError(name, problem, "invalid_text")])
 
 
-# Its MCP server.
-
-RULES: dict[str, Rule] = {
-    "deliver": any_butler,
-    "delivery_status": lambda one: one.role is Role.BUTLER,
-    "correct_delivery": lambda one: one.role is Role.BUTLER,
-    "route": any_butler,
-    "register": lambda one: one.role is Role.BUTLER,
-    "butlers_list": any_butler,
-    "butler_quarantine": operator,
-    "butler_release": operator,
-}
-UNLISTED: Final = {"delivery_status", "correct_delivery"}  # by these `notify_status`, `revise` and `recall` come
-_READS = ToolAnnotations(read_only_hint=True)
-
-
-@dataclass(frozen=True, slots=True)
-class OwnSwitchboard:
-    """The switchboard's own `notify`, `notify_status`, `revise` and `recall` need no wire to itself."""
-
-    board: Switchboard
-    caller: Principal
-
-    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
-        return await self.board.submit(self.caller, outgoing, request_id=request_id, wait_seconds=wait_seconds)
-
-    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
-        if tool == "delivery_status":
-            return await self.board.status(self.caller, arguments["delivery_id"])
-        if tool == "correct_delivery":
-            return await self.board.correct(self.caller, arguments["correction"], arguments["wait_seconds"])
-        return await self.board.deliver(
-            self.caller,
-            arguments["notify_request"],
-            request_id=arguments["request_id"],
-            wait_seconds=arguments.get("wait_seconds", 0.0),
-            refusal=arguments.get("refusal"),
-        )
-
-
-def add_switchboard_tools(server: MCPServer[Any], board: Switchboard, verifier: Verifier) -> None:
-    _add_traffic(server, board, verifier)
-    _add_registry(server, board, verifier)
-
-
-def _add_traffic(server: MCPServer[Any], board: Switchboard, verifier: Verifier) -> None:
-    async def deliver(
-        context: Context[Any, Any],
-        notify_request: dict[str, Any],
-        request_id: Annotated[str | None, Field(max_length=128)] = None,
-        wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0,
-        refusal: Annotated[str | None, Field(max_length=500, description="why the butler did not send it")] = None,
-    ) -> dict[str, Any]:
-        """Hand a notify.v1 envelope to the messenger and answer with its notify_response.v1."""
-        return await board.deliver(
-            caller(context, verifier),
-            notify_request,
-            request_id=request_id,
-            wait_seconds=wait_seconds,
-            refusal=refusal,
-        )
-
-    async def delivery_status(
-        context: Context[Any, Any], delivery_id: Annotated[str, Field(max_length=64)]
-    ) -> dict[str, Any]:
-        """What became of a delivery of the calling butler's own; butlers ask with `notify_status`."""
-        return await board.status(caller(context, verifier), delivery_id)
-
-    async def correct_delivery(
-        context: Context[Any, Any],
-        correction: dict[str, Any],
-        wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0,
-    ) -> dict[str, Any]:
-        """Revise or recall a delivery of the calling butler's own; butlers ask with `revise` and `recall`."""
-        return await board.correct(caller(context, verifier), correction, wait_seconds)
-
-    async def route(
-        context: Context[Any, Any],
-        target_butler: Annotated[str, Field(min_length=1, max_length=64)],
-        prompt: Annotated[str, Field(min_length=1, max_length=100_000)],
-        input_context: dict[str, Any] | None = None,
-        request_context: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """Ask another butler to work on a prompt; it answers `accepted` once it has stored it."""
-        return await board.route(
-            caller(context, verifier), target_butler, prompt, context=input_context, request_context=request_context
-        )
-
-    server.add_tool(deliver, annotations=ToolAnnotations(open_world_hint=True))
-    server.add_tool(delivery_status, annotations=_READS)
-    server.add_tool(correct_delivery, annotations=ToolAnnotations(open_world_hint=True))
-    server.add_tool(route)
-
-
-def _add_registry(server: MCPServer[Any], board: Switchboard, verifier: Verifier) -> None:
-    async def register(
-        context: Context[Any, Any],
-        description: Annotated[Text, Field(max_length=500)] = "",
-        modules: Annotated[list[Text], Field(max_length=50)] = [],  # noqa: B006  # the SDK copies defaults
-    ) -> dict[str, Any]:
-        """A butler reports that it is alive, and with which modules; repeated, it is the heartbeat."""
-        return await board.register(caller(context, verifier), description, modules)
-
-    async def butlers_list() -> dict[str, Any]:
-        """Every butler, whether it may be sent work, and if not, why."""
-        now = board.clock.now_us()
-        return {"butlers": [_shown(one, now) for one in await board.registry.all()]}
-
-    async def butler_quarantine(
-        name: Text, reason: Annotated[Text, Field(min_length=1, max_length=500)]
-    ) -> dict[str, Any]:
-        """Send no more work to a butler until it is released."""
-        found = await board.registry.quarantine(name, reason)
-        return {"status": "ok", "name": name} if found else {"status": "error", "error": f"{name} not found"}
-
-    async def butler_release(name: Text) -> dict[str, Any]:
-        """End a quarantine."""
-        found = await board.registry.quarantine(name, None)
-        return {"status": "ok", "name": name} if found else {"status": "error", "error": f"{name} not found"}
-
-    server.add_tool(register)
-    server.add_tool(butlers_list, annotations=_READS)
-    server.add_tool(butler_quarantine)
-    server.add_tool(butler_release)
-
-
-def _shown(one: Registration, now_us: int) -> dict[str, Any]:
-    state, reason = eligibility(one, now_us)
-    return {
-        "name": one.name,
-        "endpoint_url": one.endpoint_url,
-        "description": one.description,
-        "modules": list(one.modules),
-        "eligibility": str(state),
-        "reason": reason,
-        "last_seen_at": to_text(one.last_seen_at_us),
-    }
-
-
 # The switchboard's registry of butlers: who is in the household and when each was last alive.
 
 
 butler_registry = Table(
     "butler_registry",
     metadata,
-    Column("name", SqlalchemyText, primary_key=True),
-    Column("endpoint_url", SqlalchemyText, nullable=False),
-    Column("description", SqlalchemyText, nullable=False),
-    Column("modules", SqlalchemyText, nullable=False),
+    Column("name", Text, primary_key=True),
+    Column("endpoint_url", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("modules", Text, nullable=False),
     Column("liveness_ttl_seconds", Float, nullable=False),
     Column("registered_at", BigInteger, nullable=False),
     Column("last_seen_at", BigInteger, nullable=False),
-    Column("quarantine_reason", SqlalchemyText),
+    Column("quarantine_reason", Text),
     schema=SWITCHBOARD,
 )
 

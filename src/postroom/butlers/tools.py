@@ -2,90 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from mcp.server.mcpserver import Context, MCPServer
-
-from postroom.butlers.acts import CORE_ACTS, Remind, accepted
+from postroom.butlers.acts import CORE_ACTS, Remind
 from postroom.butlers.daemon import Butler
-from postroom.butlers.model import Session
-from postroom.butlers.wire import ROUTE_RESPONSE_V1, parse_route, route_error
+from postroom.butlers.routing import TakeRoute
 from postroom.kernel.acts.declaration import Act
 from postroom.kernel.acts.tools import add_tools
-from postroom.kernel.guard.http import Verifier
-from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, butler, caller
-from postroom.kernel.values.errors import PostroomError
-from postroom.kernel.values.principal import Principal
+from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, butler
 from postroom.message.acts import Notify, NotifyStatus, Recall, Revise, channel_words
 
-# A route of the switchboard's becomes a session.
-
-
-def route_accepted(session: Session, request_context: Mapping[str, Any], duration_ms: float) -> dict[str, Any]:
-    """The answer of `route.execute` on a butler that works through its model."""
-    return {
-        "schema_version": ROUTE_RESPONSE_V1,
-        "request_context": dict(request_context),
-        "status": "accepted",
-        "inbox_id": session.id,
-        "result": accepted(session),
-        "timing": {"duration_ms": round(duration_ms, 3)},
-    }
-
-
-def add_route_tool(server: MCPServer[Any], butler: Butler) -> None:
-    """Not on the messenger, whose `route.execute` delivers."""
-
-    async def route_execute(context: Context[Any, Any], route: dict[str, Any]) -> dict[str, Any]:
-        """Take a route.v1 from the switchboard; answers `accepted` once it is stored."""
-        return await _execute_route(butler, caller(context, butler.verifier), route)
-
-    server.add_tool(route_execute, name="route.execute")
-
-
-async def _execute_route(butler: Butler, by: Principal, payload: object) -> dict[str, Any]:
-    """The same subrequest may arrive twice; it becomes one session."""
-    started = butler.clock.now_us()
-    request_context: dict[str, Any] = {}
-    try:
-        route = parse_route(payload)
-        request_context = dict(route.request_context)
-        session = await butler.model().submit(
-            route.prompt,
-            trigger="route",
-            caller=by,
-            material=route.context,
-            context=request_context,
-            key=f"{route.request_id}:{hashlib.sha256(route.prompt.encode()).hexdigest()[:16]}",
-        )
-        return route_accepted(session, request_context, (butler.clock.now_us() - started) / 1000)
-    except PostroomError as error:
-        timing = {"duration_ms": (butler.clock.now_us() - started) / 1000}
-        return route_error(error, request_context) | {"timing": timing}
-
-
-# All of them together.
-
-CORE_TOOL_NAMES: Final = (
-    "status",
-    "trigger",
-    "route.execute",
-    "notify",
-    "notify_status",
-    "revise",
-    "recall",
-    "remind",
-    "state_get",
-    "state_set",
-    "state_delete",
-    "state_list",
-    "sessions_list",
-    "sessions_get",
-    "sessions_stop",
+MESSAGE_ACTS: Final = (Notify, NotifyStatus, Revise, Recall, Remind)
+CORE_TOOL_NAMES: Final = tuple(
+    kind.declared.tool.name for kind in (*MESSAGE_ACTS, *CORE_ACTS, TakeRoute) if kind.declared.tool
 )
-
 
 _A_PERSONS: Final = "is for people: at the API port with their own token, in the console or as `postroom attention`"
 _BY_PEOPLE: Final = {name: f"{name} {_A_PERSONS}." for name in ("ack", "snooze", "mute", "away")}
@@ -129,26 +60,12 @@ ELSEWHERE_THAN_MESSENGER: Final = {
 }
 
 
-def core_rules(name: str) -> dict[str, Rule]:
-    """Its own tools answer to the butler itself; only the switchboard routes to it."""
-    rules: dict[str, Rule] = dict.fromkeys(CORE_TOOL_NAMES, butler(name))
-    rules["route.execute"] = butler("switchboard")
-    return rules
-
-
-def build_server(one: Butler, verifier: Verifier) -> GuardedServer:
-    policy = ToolPolicy(core_rules(one.name), verifier)
-    server = GuardedServer(one.name, policy, description=one.config.butler.description)
-    add_core_tools(server, one)
-    add_route_tool(server, one)
-    return server
-
-
-def add_core_tools(server: GuardedServer, one: Butler) -> None:
-    """All of them but `route.execute`, which is not the same work everywhere."""
-    add_message_tools(server, one, (Notify, NotifyStatus, Revise, Recall, Remind))
-    add_tools(server, CORE_ACTS, one, butler=one.name)
+def build_server(one: Butler) -> GuardedServer:
+    server = GuardedServer(one.name, ToolPolicy({}, one.verifier), description=one.config.butler.description)
+    add_message_tools(server, one, MESSAGE_ACTS)
+    add_tools(server, (*CORE_ACTS, TakeRoute), one, butler=one.name)
     server.point_elsewhere(ELSEWHERE)
+    return server
 
 
 def add_message_tools(server: GuardedServer, one: Butler, acts: Sequence[type[Act[Any]]]) -> None:

@@ -17,18 +17,17 @@ from postroom.approvals.approvals import Approvals
 from postroom.attention.acts import ACTS as ATTENTION_ACTS
 from postroom.attention.attention import Attention
 from postroom.butlers.acts import ShowButler
+from postroom.butlers.calendar.acts import CALENDAR_ACTS
 from postroom.butlers.daemon import Butler
 from postroom.butlers.loading import check_modules, loaded_modules
-from postroom.butlers.messenger.server import StraightToDelivery
 from postroom.butlers.messenger.server import build_server as build_messenger
-from postroom.butlers.switchboard import RULES, UNLISTED, OwnSwitchboard, add_switchboard_tools
+from postroom.butlers.routing import SWITCHBOARD_ACTS, UNLISTED
 from postroom.butlers.tools import (
     ELSEWHERE,
     ELSEWHERE_THAN_MESSENGER,
     ELSEWHERE_THAN_SWITCHBOARD,
     add_message_tools,
     build_server,
-    core_rules,
 )
 from postroom.connectors.tools import ACTS as ASSISTANT_ACTS
 from postroom.console.live import Bulk, Changes
@@ -57,7 +56,6 @@ from postroom.household.delivery import (
     correction_desk,
     messenger_parts,
     running_plane,
-    sender_status,
     showing_life,
 )
 from postroom.household.inbox import releasing, running_inbox
@@ -69,7 +67,7 @@ from postroom.household.intents import (
     build_correspondence,
     working,
 )
-from postroom.household.peers import Peers, RoutesOverWire, messenger_door, switchboard_door
+from postroom.household.peers import Nobody, Peers, RoutesOverWire, messenger_door, switchboard_door
 from postroom.household.people import knowing_people, open_channels, pressing, sending_links
 from postroom.household.ports import Once, api_app, butler_app, once_of, script_door
 from postroom.household.questions import (
@@ -258,14 +256,14 @@ class _Builder:
             else:
                 way = self._peers.outbound(SWITCHBOARD, caller=config.name)
                 butler = await self._butler(config, way, self._peers.to(SWITCHBOARD, caller=config.name))
-                self._servers[config.name] = build_server(butler, butler.verifier)
+                self._servers[config.name] = build_server(butler)
         for butler in self._butlers:
             server = self._servers[butler.name]
             if butler.name not in (MESSENGER, SWITCHBOARD):
                 butler_asks(server, butler, self._asking)
                 server.point_elsewhere(ELSEWHERE)
             if butler.modules.calendar is not None:
-                server.policy.allow(butler.modules.calendar.tools(server))
+                add_tools(server, CALENDAR_ACTS, butler.modules.calendar, butler=butler.name)
             self._peers.add(butler.name, server)
         await self._peers.connect()
         for butler in self._butlers:
@@ -346,9 +344,9 @@ class _Builder:
         world, attention = self._world, self._attention
         approvals = self._approvals = await self._stack.enter_async_context(approving(self._asking, plane))
         desk = correction_desk(world, plane, attention, self._asking.bells.every.ring)
-        butler = await self._butler(config, plane, StraightToDelivery(sender_status(world.store, attention), desk))
+        butler = await self._butler(config, plane, Nobody(SWITCHBOARD))
         parts = messenger_parts(world, plane, butler.verifier, desk, approvals, attention)
-        server = build_messenger(parts, more_rules=core_rules(MESSENGER))
+        server = build_messenger(parts)
         add_message_tools(server, butler, (Notify,))
         server.point_elsewhere(ELSEWHERE_THAN_MESSENGER)
         self._servers[MESSENGER] = server
@@ -356,11 +354,11 @@ class _Builder:
 
     async def _build_switchboard(self, config: ButlerConfig) -> None:
         board = build_board(self._world)
-        itself = OwnSwitchboard(board, Principal(Role.BUTLER, SWITCHBOARD))
-        butler = await self._butler(config, itself, itself)
-        policy = ToolPolicy({**core_rules(SWITCHBOARD), **RULES}, butler.verifier)
+        way = self._peers.outbound(SWITCHBOARD, caller=SWITCHBOARD)
+        butler = await self._butler(config, way, self._peers.to(SWITCHBOARD, caller=SWITCHBOARD))
+        policy = ToolPolicy({}, butler.verifier)
         server = GuardedServer(SWITCHBOARD, policy, description=config.butler.description)
-        add_switchboard_tools(server, board, butler.verifier)
+        add_tools(server, SWITCHBOARD_ACTS, board, butler=SWITCHBOARD)
         add_tools(server, (ShowButler,), butler, butler=SWITCHBOARD)
         add_message_tools(server, butler, (Notify,))
         policy.unlisted |= UNLISTED

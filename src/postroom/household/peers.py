@@ -94,6 +94,8 @@ class Peers:
     async def connect(self) -> None:
         """Opens what is in memory; belongs in the task that will close the stack."""
         self._stack.callback(self._stop)
+        if SWITCHBOARD in self._here:
+            await self._connect(SWITCHBOARD, SWITCHBOARD)
         for name in self._here:
             if name != "switchboard" and "switchboard" in self._here:
                 await self._connect(name, "switchboard")

@@ -3,18 +3,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
-from mcp.server.mcpserver import MCPServer
 from pydantic import ValidationError
 from tests.butlers.calendar.google_server import Google, Trouble, at, google_server
 from tests.clock import FakeClock
 
+from postroom.butlers.calendar.acts import CALENDAR_ACTS
 from postroom.butlers.calendar.calendar import ConflictPolicy
-from postroom.butlers.calendar.module import TOOL_NAMES, CalendarConfig, CalendarModule
+from postroom.butlers.calendar.module import CalendarConfig, CalendarModule
 from postroom.butlers.modules import ModuleContext
+from postroom.kernel.acts.reading import arguments_schema
+from postroom.kernel.acts.tools import add_tools
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
 from postroom.kernel.running.process import Secret
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 
@@ -53,6 +57,7 @@ def test_a_wrong_section_is_refused_by_key(section: dict[str, Any], key: str) ->
     assert [".".join(map(str, error["loc"])) for error in refusal.value.errors()] == [key]
 
 
+GENERAL = Principal(Role.BUTLER, "general")
 Tool = Callable[..., Awaitable[dict[str, Any]]]
 ENVIRONMENT = {
     "GOOGLE_OAUTH_CLIENT_ID": Secret("client"),
@@ -67,6 +72,12 @@ async def google() -> AsyncIterator[Google]:
         yield server
 
 
+def calendar_server(module: CalendarModule) -> GuardedServer:
+    server = GuardedServer("general", ToolPolicy({}, TokenFile(Path("none.json"))))
+    add_tools(server, CALENDAR_ACTS, module, butler="general")
+    return server
+
+
 @asynccontextmanager
 async def calendar(
     google: Google, clock: FakeClock, environment: dict[str, Secret] = ENVIRONMENT, **section: Any
@@ -75,15 +86,12 @@ async def calendar(
     document = {"provider": "google", "calendar_id": "family@example.com", **section}
     config = CalendarConfig.model_validate(document | {"api_base_url": google.api_url, "token_url": google.token_url})
     module = CalendarModule(config, ModuleContext(butler="general", clock=clock, environment=environment))
-    server: MCPServer[Any] = MCPServer("general")
-    module.tools(server)
+    server = calendar_server(module)
 
     async def call(name: str, **arguments: Any) -> dict[str, Any]:
-        async with Client(server, cache=None) as client:  # for each call: a client ends in the task it began in
-            result = await client.call_tool(f"calendar_{name}", arguments)
-        assert not result.is_error, result
-        assert "canary" not in str(result)
-        return dict(result.structured_content or {})
+        answer = await server.from_caller(GENERAL, f"calendar_{name}", arguments)
+        assert answer is not None and "canary" not in str(answer)
+        return answer
 
     yield call
     await module.stop()
@@ -101,14 +109,35 @@ def titles(answer: dict[str, Any]) -> list[str]:
 
 async def test_a_butler_may_call_all_its_tools_and_nobody_else_may() -> None:
     module = CalendarModule(CalendarConfig(provider="google"), ModuleContext(butler="general", clock=FakeClock()))
-    server: MCPServer[Any] = MCPServer("general")
+    server = calendar_server(module)
 
-    rules = module.tools(server)
+    listed = {one.name for one in await server.list_tools()}
 
-    assert {one.name for one in await server.list_tools()} == set(rules) == set(TOOL_NAMES)
-    for rule in rules.values():
-        assert rule(Principal(Role.BUTLER, "general")) and not rule(OPERATOR)
-        assert not rule(Principal(Role.BUTLER, "health")) and not rule(Principal(Role.USER, "ada"))
+    assert len(listed) == len(CALENDAR_ACTS)
+    for tool in listed:
+        assert server.policy.allows(GENERAL, tool) and not server.policy.allows(OPERATOR, tool)
+        assert not server.policy.allows(Principal(Role.BUTLER, "health"), tool)
+        assert not server.policy.allows(Principal(Role.USER, "ada"), tool)
+
+
+async def test_every_argument_has_words_and_no_other_is_taken(tool: Tool, google: Google) -> None:
+    for act in CALENDAR_ACTS:
+        assert act.declared.tool is not None
+        shown = arguments_schema(act)
+        assert shown["additionalProperties"] is False
+        assert all(one["description"] for one in shown["properties"].values())
+        refused = await tool(act.declared.tool.name.removeprefix("calendar_"), nosuch=1)
+        assert (refused["status"], refused["error"]["fields"][0]["field"]) == ("error", "nosuch")
+    assert google.requests == []
+
+
+async def test_an_empty_description_takes_the_old_one_away(google: Google, tool: Tool) -> None:
+    google.put("meeting", at(4, 10), at(4, 11), description="About nothing")
+
+    await tool("update_event", event_id="meeting", description="", location=None)
+
+    assert google.events["meeting"]["description"] == ""
+    assert "location" not in google.events["meeting"]
 
 
 async def test_an_event_is_created_read_changed_and_deleted(google: Google, tool: Tool) -> None:

@@ -7,11 +7,13 @@ import hashlib
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from typing import Any, Final
 from zoneinfo import ZoneInfo
+
+from typing_extensions import TypedDict
 
 from postroom.butlers.calendar.google import EventChanged, EventExists, GoogleCalendar
 from postroom.kernel.running.clock import Clock
@@ -20,11 +22,20 @@ from postroom.kernel.values.errors import (
     InternalError,
     PostroomError,
     ValidationError,
-    error_object,
 )
 from postroom.kernel.values.ids import to_datetime
 
 # When something takes place: from one moment to another, or whole days.
+
+
+class ShownSpan(TypedDict, total=False):
+    """`timezone` is of times; whole days have none."""
+
+    start: str
+    end: str
+    all_day: bool
+    timezone: str
+
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _YEARS: Final = range(1900, 9000)  # in any zone, and with some days to look ahead, still a year
@@ -59,7 +70,7 @@ class Span:
         other: dict[str, str | None] = {"dateTime": None, "timeZone": None} if self.all_day else {"date": None}
         return {name: {**other, **moment} for name, moment in self.document().items()}
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> ShownSpan:
         start, end = (one.astimezone(self.zone) for one in (self.start, self.end))
         if self.all_day:
             return {"start": start.date().isoformat(), "end": end.date().isoformat(), "all_day": True}
@@ -90,6 +101,17 @@ def parse_span(start: str, end: str, zone: ZoneInfo) -> Span:
     if span.end <= span.start:
         raise _wrong("end", "must be after start; whole days end on the day after the last")
     return span
+
+
+def time_zone(name: str | None, own: ZoneInfo) -> ZoneInfo:
+    """Raises ValidationError."""
+    if name is None:
+        return own
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, LookupError):
+        error = FieldError("timezone", "is not the name of a time zone, such as Europe/Paris", "unknown_timezone")
+        raise ValidationError.of([error]) from None
 
 
 def _parse_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
@@ -147,6 +169,18 @@ def _wrong(field: str, error: str) -> ValidationError:
 _MOST_CHARACTERS: Final = 2_000
 
 
+class ShownEvent(ShownSpan, total=False):
+    """In brief it has an id, a title and its times; what is empty is not there."""
+
+    event_id: str
+    title: str
+    busy: bool
+    etag: str
+    location: str
+    description: str
+    link: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarEvent:
     """`busy` is False for events that take up no time: free, cancelled, or declined by the owner."""
@@ -160,19 +194,22 @@ class CalendarEvent:
     description: str = field(default="", repr=False)
     link: str = field(default="", repr=False)
 
-    def shown(self) -> dict[str, Any]:
-        optional = {"location": self.location, "description": self.description, "link": self.link}
-        return {
-            "event_id": self.id,
-            "title": self.title,
-            **self.span.shown(),
-            "busy": self.busy,
-            "etag": self.etag,
-            **{name: value for name, value in optional.items() if value},
-        }
+    def shown(self) -> ShownEvent:
+        shown = event_in_brief(self)
+        shown["busy"], shown["etag"] = self.busy, self.etag
+        if self.location:
+            shown["location"] = self.location
+        if self.description:
+            shown["description"] = self.description
+        if self.link:
+            shown["link"] = self.link
+        return shown
 
-    def in_brief(self) -> dict[str, Any]:
-        return {"event_id": self.id, "title": self.title, **self.span.shown()}
+
+def event_in_brief(event: CalendarEvent) -> ShownEvent:
+    shown: ShownEvent = {"event_id": event.id, "title": event.title}
+    shown.update(event.span.shown())  # type: ignore[typeddict-item]  # which are among its own
+    return shown
 
 
 def read_event(document: object, zone: ZoneInfo) -> CalendarEvent | None:
@@ -290,11 +327,29 @@ _LOOK_AHEAD_ALL_DAY: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _FoundEvents:
+class FoundEvents:
     """`error` says why there may be more than these."""
 
-    events: list[CalendarEvent]
+    events: Sequence[CalendarEvent] = ()
     error: PostroomError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeTimes:
+    """What stands in the way of a time, and what is free instead, if anybody wants to know."""
+
+    policy: ConflictPolicy
+    conflicts: Sequence[CalendarEvent]
+    slots: Sequence[Span] | None
+    error: PostroomError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenEvent:
+    """`conflicts` are those at the same time, where the household lets events overlap."""
+
+    event: CalendarEvent
+    conflicts: Sequence[CalendarEvent] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,10 +366,7 @@ class EventEdit:
 
 class Calendar:
     """
-    The answers of the tools.
-
-    Between looking for conflicts and writing, somebody else may take the time:
-    Google has no way to do both at once.
+    Between looking for conflicts and writing, somebody else may take the time: Google has no way to do both at once.
     """
 
     def __init__(self, source: GoogleCalendar, policy: ConflictPolicy, daytime: Daytime, clock: Clock) -> None:
@@ -323,46 +375,41 @@ class Calendar:
         self._daytime = daytime
         self._clock = clock
 
-    async def list_events(self, start: str | None, end: str | None, zone: ZoneInfo, limit: int) -> dict[str, Any]:
+    async def list_events(self, start: str | None, end: str | None, zone: ZoneInfo, limit: int) -> FoundEvents:
         begin = _parse_moment("start", start, zone) if start else to_datetime(self._clock.now_us())
         until = _parse_moment("end", end, zone) if end else begin + _LOOK_AHEAD
-        found = await self._between(begin, until, zone, limit)
-        return _reading({"events": [event.shown() for event in found.events]}, found.error)
+        return await self._between(begin, until, zone, limit)
 
-    async def get_event(self, event_id: str, zone: ZoneInfo) -> dict[str, Any]:
+    async def get_event(self, event_id: str, zone: ZoneInfo) -> FoundEvents:
         try:
-            event = self._understood(await self._source.get(event_id), zone)
+            return FoundEvents(events=[self._understood(await self._source.get(event_id), zone)])
         except ValidationError:
             raise
         except PostroomError as error:
-            return _reading({"event": None}, error)
-        return _reading({"event": event.shown()}, None)
+            return FoundEvents(error=error)
 
-    async def find_conflicts(self, span: Span, ignoring: str | None) -> dict[str, Any]:
+    async def find_conflicts(self, span: Span, ignoring: str | None) -> FreeTimes:
         until = span.end + (_LOOK_AHEAD_ALL_DAY if span.all_day else _LOOK_AHEAD)
         found = await self._between(span.start, until, span.zone)
         clashes = in_the_way(span, found.events, ignoring=ignoring)
         slots = self._slots(span, found.events, ignoring, until) if clashes and found.error is None else []
-        body = {
-            "conflicts": [event.in_brief() for event in clashes],
-            "suggested_slots": [slot.shown() for slot in slots],
-        }
-        return _reading(body, found.error)
+        return FreeTimes(policy=self._policy, conflicts=clashes, slots=slots, error=found.error)
 
-    async def create_event(self, span: Span, texts: Mapping[str, str], idempotency_key: str | None) -> dict[str, Any]:
+    async def create_event(
+        self, span: Span, texts: Mapping[str, str], idempotency_key: str | None
+    ) -> WrittenEvent | FreeTimes:
         """The same key creates the same event, once."""
         clash = await self._clash(span, ignoring=_event_id(idempotency_key) if idempotency_key else None)
-        if clash and self._policy is not ConflictPolicy.ALLOW_OVERLAP:
+        if clash.conflicts and self._policy is not ConflictPolicy.ALLOW_OVERLAP:
             return clash
         body = {"id": _event_id(idempotency_key), **texts, **span.document()}
         try:
             document = await self._source.insert(body)
         except EventExists:
             document = await self._source.get(str(body["id"]))
-        written = _written("created", self._understood(document, span.zone))
-        return written | ({"conflicts": clash["conflicts"]} if clash else {})
+        return WrittenEvent(event=self._understood(document, span.zone), conflicts=clash.conflicts)
 
-    async def update_event(self, change: EventEdit) -> dict[str, Any]:
+    async def update_event(self, change: EventEdit) -> WrittenEvent | FreeTimes:
         """With the caller's etag only the version it has seen is changed; without, the newest, tried twice."""
         try:
             return await self._update(change)
@@ -371,72 +418,47 @@ class Calendar:
                 raise
         return await self._update(change)
 
-    async def delete_event(self, event_id: str, etag: str | None) -> dict[str, Any]:
+    async def delete_event(self, event_id: str, etag: str | None) -> None:
         await self._source.delete(event_id, etag)
-        return {"status": "ok", "deleted": event_id}
 
-    async def _update(self, change: EventEdit) -> dict[str, Any]:
+    async def _update(self, change: EventEdit) -> WrittenEvent | FreeTimes:
         event = self._understood(await self._source.get(change.event_id), change.zone)
         span = _moved(event.span, change)
         clash = await self._clash(span, ignoring=change.event_id) if span != event.span and event.busy else None
-        if clash and self._policy is not ConflictPolicy.ALLOW_OVERLAP:
+        if clash and clash.conflicts and self._policy is not ConflictPolicy.ALLOW_OVERLAP:
             return clash
         body = {**change.texts, **(span.change() if span != event.span else {})}
         document = await self._source.patch(change.event_id, body, change.etag or event.etag)
-        written = _written("updated", self._understood(document, change.zone))
-        return written | ({"conflicts": clash["conflicts"]} if clash else {})
+        return WrittenEvent(event=self._understood(document, change.zone), conflicts=clash.conflicts if clash else ())
 
-    async def _clash(self, span: Span, *, ignoring: str | None) -> dict[str, Any] | None:
-        """None when nothing is in the way; raises when that cannot be known."""
-        until = span.end + (_LOOK_AHEAD_ALL_DAY if span.all_day else _LOOK_AHEAD)
-        found = await self._between(span.start, until, span.zone)
+    async def _clash(self, span: Span, *, ignoring: str | None) -> FreeTimes:
+        """Raises when it cannot be known what is in the way."""
+        found = await self.find_conflicts(span, ignoring)
         if found.error is not None:
             raise found.error
-        clashes = in_the_way(span, found.events, ignoring=ignoring)
-        if not clashes:
-            return None
-        answer: dict[str, Any] = {
-            "status": "conflict",
-            "policy": str(self._policy),
-            "conflicts": [event.in_brief() for event in clashes],
-        }
-        if self._policy is ConflictPolicy.SUGGEST:
-            answer["suggested_slots"] = [slot.shown() for slot in self._slots(span, found.events, ignoring, until)]
-        return answer
+        return found if self._policy is ConflictPolicy.SUGGEST else replace(found, slots=None)
 
-    def _slots(self, span: Span, events: list[CalendarEvent], ignoring: str | None, until: datetime) -> list[Span]:
+    def _slots(self, span: Span, events: Sequence[CalendarEvent], ignoring: str | None, until: datetime) -> list[Span]:
         taken = [event.span for event in events if event.busy and event.id != ignoring]
         return free_slots(span, taken, until=until, daytime=self._daytime)
 
-    async def _between(self, start: datetime, end: datetime, zone: ZoneInfo, limit: int | None = None) -> _FoundEvents:
+    async def _between(self, start: datetime, end: datetime, zone: ZoneInfo, limit: int | None = None) -> FoundEvents:
         """What was found before an error is worth having too."""
         events: list[CalendarEvent] = []
         try:
             async for page in self._source.pages(start, end):
                 events += [event for one in page if (event := read_event(one, zone))]
                 if limit is not None and len(events) >= limit:
-                    return _FoundEvents(events=events[:limit])
+                    return FoundEvents(events=events[:limit])
         except PostroomError as error:
-            return _FoundEvents(events=events, error=error)
-        return _FoundEvents(events=events)
+            return FoundEvents(events=events, error=error)
+        return FoundEvents(events=events)
 
     def _understood(self, document: object, zone: ZoneInfo) -> CalendarEvent:
         event = read_event(document, zone)
         if event is None:
             raise InternalError("Google Calendar sent an event without times")
         return event
-
-
-def _reading(body: dict[str, Any], error: PostroomError | None) -> dict[str, Any]:
-    """An answer that is missing something says so; nothing is ever shown as empty that is only unknown."""
-    if error is None:
-        return {"status": "ok", "complete": True, **body}
-    note = f"The calendar could not be read completely: {error.message}. Do not take this for an empty calendar."
-    return {"status": "ok", "complete": False, "note": note, "error": error_object(error), **body}
-
-
-def _written(what: str, event: CalendarEvent) -> dict[str, Any]:
-    return {"status": "ok", "action": what, "event": event.shown()}
 
 
 def _event_id(key: str | None) -> str:

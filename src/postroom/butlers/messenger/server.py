@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final
-
-from mcp.server.mcpserver import Context, MCPServer
-from mcp_types import ToolAnnotations
-from pydantic import Field
+from typing import Any, Final
 
 from postroom.approvals.acts import ACTS as APPROVAL_ACTS
 from postroom.approvals.approvals import Approvals
 from postroom.butlers.messenger import acts
 from postroom.butlers.messenger.desk import ORIGIN, CorrectionDesk, MessengerDesk
+from postroom.butlers.routing import CarryOutRoute
 from postroom.butlers.wire import Route, parse_route, parse_within, route_response
 from postroom.delivery.accept import Plane
 from postroom.delivery.notify import deliver_envelope
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.http import Verifier
-from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, approver, butler, caller
+from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, approver
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.values.errors import FieldError, InternalError, ValidationError
+from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import KnownChannels
 from postroom.message.outgoing import Outcome, Outgoing, refused
@@ -131,14 +128,13 @@ class MessengerParts:
     approvers: Collection[str] = ()
 
 
-def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None = None) -> GuardedServer:
-    """`more_rules` are those of tools that are added afterwards: what every butler has."""
-    policy = ToolPolicy(more_rules or {}, parts.verifier)
-    server = GuardedServer("messenger", policy, description=DESCRIPTION)
-    _add_route_execute(server, parts)
-    add_tools(server, acts.ACTS, parts.desk, butler="messenger")
+def build_server(parts: MessengerParts) -> GuardedServer:
+    policy = ToolPolicy({}, parts.verifier)
+    server = GuardedServer(ORIGIN, policy, description=DESCRIPTION)
+    add_tools(server, (CarryOutRoute,), parts.execute, butler=ORIGIN)
+    add_tools(server, acts.ACTS, parts.desk, butler=ORIGIN)
     may_decide = approver(parts.approvers)
-    policy.allow({"route.execute": butler("switchboard"), **dict.fromkeys(_REPAIRING, may_decide)})
+    policy.allow(dict.fromkeys(_REPAIRING, may_decide))
     if parts.approvals is not None:
         add_tools(server, APPROVAL_ACTS, replace(parts.approvals, may_decide=may_decide))
         policy.allow(dict.fromkeys(APPROVAL_TOOL_NAMES, may_decide))
@@ -146,37 +142,3 @@ def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None
         told = "approvals are switched off in this household (approvals.enabled), so there is no {name}"
         server.point_elsewhere({name: told.format(name=name) for name in APPROVAL_TOOL_NAMES})
     return server
-
-
-def _add_route_execute(server: MCPServer[Any], parts: MessengerParts) -> None:
-    async def route_execute(
-        context: Context[Any, Any],
-        route: dict[str, Any],
-        wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0,
-    ) -> dict[str, Any]:
-        """Execute a route.v1 that carries a notify.v1; answers with a route_response.v1."""
-        return await parts.execute.execute(caller(context, parts.verifier), route, wait_seconds=wait_seconds)
-
-    server.add_tool(route_execute, name="route.execute", annotations=ToolAnnotations(open_world_hint=True))
-
-
-# The messenger's own tools do not go round through the switchboard.
-
-
-class StraightToDelivery:
-    """Has the shape of the switchboard to the butler in front of it."""
-
-    def __init__(self, status: SenderStatus, corrections: CorrectionDesk) -> None:
-        self._status = status
-        self._corrections = corrections
-
-    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
-        if tool == "delivery_status":
-            return await self._status.answer(ORIGIN, arguments["delivery_id"])
-        if tool == "correct_delivery":
-            actor, patience = str(Principal(Role.BUTLER, ORIGIN)), arguments["wait_seconds"]
-            asked = arguments["correction"]
-            return await self._corrections.correct(asked, actor=actor, sender=ORIGIN, wait_seconds=patience)
-        if tool == "deliver" and "refusal" in arguments:
-            return {}  # it never became a message, and the switchboard's record is not ours
-        raise InternalError(f"the messenger has no {tool}")
