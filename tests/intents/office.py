@@ -20,7 +20,7 @@ from postroom.butlers.wire import Route
 from postroom.channels import capabilities
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.intents.courier import Courier
-from postroom.intents.directory import Directory
+from postroom.intents.directory import Acting, Directory
 from postroom.intents.envelope import Envelope
 from postroom.intents.gateway import Intake, Submission
 from postroom.intents.model import AgentIntent
@@ -134,7 +134,8 @@ class Office:
             "payload": {**payload, **more},
             **envelope,
         }
-        asking = Submission(envelope=Envelope(**document), submitted_by=f"test of {sender}", **how)
+        acting = Acting(sender, by_person=False, caller=f"test of {sender}")
+        asking = Submission(envelope=Envelope(**document), acting=acting, **how)
         intent, _ = await self.intake.submit(asking)
         return intent
 

@@ -27,6 +27,7 @@ from postroom.intents.model import (
     MAX_STEPS,
     AgentIntent,
     IntentChange,
+    IntentEnding,
     IntentEventType,
     IntentStatus,
     Step,
@@ -380,8 +381,12 @@ ACTS: dict[str, Act] = {
     "reply": lambda office, acting, intent: office.threads.reply(acting, intent.id, "x"),
     "approve": lambda office, acting, intent: office.threads.decide(acting, intent.id, approve=True, comment=""),
     "delegate": lambda office, acting, intent: office.threads.delegate(acting, intent.id, "agent://x/y", ""),
-    "resolve": lambda office, acting, intent: office.threads.resolve(acting, intent.id, IntentStatus.COMPLETED, {}),
-    "cancel": lambda office, acting, intent: office.threads.resolve(acting, intent.id, IntentStatus.CANCELED, {}),
+    "resolve": lambda office, acting, intent: office.threads.resolve(
+        acting, intent.id, IntentEnding(goal=IntentStatus.COMPLETED)
+    ),
+    "cancel": lambda office, acting, intent: office.threads.resolve(
+        acting, intent.id, IntentEnding(goal=IntentStatus.CANCELED)
+    ),
     "resume": lambda office, acting, intent: office.threads.resume(acting, intent.id, None),
 }
 
@@ -504,7 +509,8 @@ async def test_the_sender_may_cancel(office: Office) -> None:
     intent = await office.ask(USER_ANN)
     sender = Acting(HOUSEHOLD_OWNER, by_person=False)
 
-    change = await office.threads.resolve(sender, intent.id, IntentStatus.CANCELED, {"reason": "never mind"})
+    ending = IntentEnding(goal=IntentStatus.CANCELED, reason="never mind")
+    change = await office.threads.resolve(sender, intent.id, ending)
 
     assert change.intent.status is IntentStatus.CANCELED
     assert await refused(ACTS["cancel"](office, AS_ANN, await office.ask(USER_ANN))) is Code.POLICY_DENIED

@@ -13,6 +13,7 @@ from tests.patience import PATIENCE_SECONDS
 
 from postroom.intents.model import (
     AgentIntent,
+    Details,
     IntentChange,
     IntentEventType,
     IntentStatus,
@@ -92,7 +93,7 @@ class Host:
 
     async def delegate(self, intent: AgentIntent, to: str) -> None:
         def hand_over(found: AgentIntent) -> IntentChange:
-            return noted(replace(found, handler=to), IntentEventType.TRANSFER, self.moment(), {"delegate_to": to})
+            return noted(replace(found, handler=to), IntentEventType.TRANSFER, self.moment(), Details(delegate_to=to))
 
         await self.store.update(intent.id, hand_over)
 

@@ -22,7 +22,7 @@ from postroom.intents.bodies import (
     SubscriptionsAnswer,
     ThreadAnswer,
 )
-from postroom.intents.model import UNANSWERED, Folder, IntentStatus, Reminders
+from postroom.intents.model import UNANSWERED, Folder, IntentEnding, IntentStatus, Reminders
 from postroom.kernel.acts.declaration import EVERYONE, PEOPLE, Act, Answer, Call, Complain, HttpRoute, act, said
 from postroom.kernel.acts.reading import Lower
 from postroom.kernel.values.errors import Code, Refused
@@ -161,17 +161,10 @@ class ResolveIntent(_OfIntent[ResolveIntentAnswer]):
     reason: _Remark | None = said("Why it has failed, or is canceled.")
 
     async def do(self, call: Desk) -> ResolveIntentAnswer:
-        goal, acting = IntentStatus(self.status), self.acting(call)
-        return ResolveIntentAnswer.of(await call.work.threads.resolve(acting, self.intent_id, goal, self._outcome()))
-
-    def _outcome(self) -> dict[str, Any]:
-        match self.status:
-            case "COMPLETED":
-                return self.result or {}
-            case "FAILED":
-                return {"error": self.error or {}, "reason": self.reason}
-            case "CANCELED":
-                return {"reason": self.reason}
+        ending = IntentEnding(
+            goal=IntentStatus(self.status), result=self.result or {}, error=self.error or {}, reason=self.reason
+        )
+        return ResolveIntentAnswer.of(await call.work.threads.resolve(self.acting(call), self.intent_id, ending))
 
 
 @act(by=EVERYONE, route=HttpRoute("POST /v1/intents/{intent_id}/resume", "intents", in_query=_IN_QUERY))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from postroom.intents.model import (
     APPROVAL,
@@ -20,12 +20,11 @@ from postroom.intents.model import (
     StepKind,
 )
 from postroom.kernel.values.errors import Code, FieldError, Refused
-from postroom.kernel.values.fields import printable, unsendable
+from postroom.kernel.values.fields import printable, unsendable, without_none
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import parse_address
 from postroom.people.model import InputMode
 
-_Part = TypeVar("_Part")
 _SHORT_NAMES: Final = {"ask": ASK, "reply": REPLY, "intent.ask": ASK, "intent.reply": REPLY}
 
 
@@ -74,7 +73,7 @@ class Envelope:
     idempotency_key: str | None = None
 
     def document(self) -> dict[str, Any]:
-        return _given({"version": "v1"} | {one.name: getattr(self, one.name) for one in fields(self)})
+        return without_none({"version": "v1"} | {one.name: getattr(self, one.name) for one in fields(self)})
 
 
 def intent_type_of(name: str | None) -> str:
@@ -121,18 +120,18 @@ def _payload(call: AssistantCall, now: str) -> dict[str, Any]:
             "context": call.context,
             "deadline_at": call.deadline_at,
         }
-    workflow = _given(
+    workflow = without_none(
         {
             "macro_id": call.workflow_macro_id,
             "params": call.workflow_macro_params,
             "owner_agent": call.workflow_owner_agent,
         }
     )
-    return {**_given(flat), **call.payload, by: call.from_agent, **({"workflow": workflow} if workflow else {})}
+    return {**without_none(flat), **call.payload, by: call.from_agent, **({"workflow": workflow} if workflow else {})}
 
 
 def _metadata(call: AssistantCall) -> dict[str, str]:
-    return _given(
+    return without_none(
         {
             "input_mode": str(call.input_mode),
             "connector": call.connector or None,
@@ -140,10 +139,6 @@ def _metadata(call: AssistantCall) -> dict[str, str]:
             "call_id": call.call_id,
         }
     )
-
-
-def _given(parts: Mapping[str, _Part | None]) -> dict[str, _Part]:
-    return {name: value for name, value in parts.items() if value is not None}
 
 
 def _natural_key(call: AssistantCall, to_agent: str, said: object) -> str | None:

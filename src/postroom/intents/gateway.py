@@ -42,7 +42,7 @@ from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.serving.json_door import End, EventStream, StreamEvent
 from postroom.kernel.values.errors import Code, FieldError, Refused
-from postroom.kernel.values.fields import text_problem
+from postroom.kernel.values.fields import text_problem, without_none
 from postroom.kernel.values.ids import parse_text, to_text
 from postroom.kernel.values.principal import Agency, Principal, Role, checked_address
 from postroom.kernel.webhooks import StoredWebhooks
@@ -61,15 +61,10 @@ _VOLATILE: Final = frozenset({"requested_at", "responded_at"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """
-    An envelope whose sender is already known to be who the token says, and how to pursue it.
-
-    `acting` is the caller, for a reply that answers an ask.
-    """
+    """An envelope whose sender is already known to be who the token says, by whom, and how to pursue it."""
 
     envelope: Envelope
-    submitted_by: str
-    acting: Acting | None = None
+    acting: Acting
     reply_to: str | None = None
     deadline_at: str | None = None
     reminders: Reminders = NO_REMINDERS
@@ -100,7 +95,7 @@ class Intake:
         stored, created = await self.store.insert(opened(intent, moment))
         if stored.fingerprint != intent.fingerprint:
             raise Refused(Code.KEY_REUSED, "this idempotency key or intent_id was used for another intent")
-        await self._answer_asks(stored, _acting(submission), again=not created)
+        await self._answer_asks(stored, submission.acting, again=not created)
         if created:
             self.signal.ring()
         return stored, created
@@ -137,11 +132,6 @@ class Intake:
                     await self.store.update(ask.id, answer)
 
 
-def _acting(submission: Submission) -> Acting:
-    sender = submission.envelope.from_agent
-    return submission.acting or Acting(sender, by_person=False, caller=submission.submitted_by)
-
-
 def _approver_field(intent: AgentIntent, step: Step) -> str:
     """Where the sender named whom this step asks."""
     if step.kind is StepKind.ESCALATE:
@@ -165,7 +155,7 @@ def _intent(submission: Submission, now_us: int) -> AgentIntent:
         metadata=envelope.metadata or {},
         idempotency_key=envelope.idempotency_key,
         fingerprint=_fingerprint(submission),
-        submitted_by=submission.submitted_by,
+        submitted_by=submission.acting.caller,
         reply_to=submission.reply_to,
         deadline_at_us=deadline,
         macro_id=macro_id,
@@ -221,7 +211,7 @@ def _fingerprint(submission: Submission) -> str:
         payload,
         submission.reply_to,
         submission.deadline_at,
-        {name: value for name, value in asdict(submission.reminders).items() if value is not None},
+        without_none(asdict(submission.reminders)),
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -360,7 +350,6 @@ class IntentDesk:
         intent, _ = await self.intake.submit(
             Submission(
                 envelope=self._envelope(sender, asked, key),
-                submitted_by=str(caller),
                 acting=self.acting(caller, sender),
                 reply_to=None if asked.reply_to is None else checked_address(asked.reply_to, "reply_to"),
                 deadline_at=asked.deadline_at,

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 
 from postroom.kernel.values.errors import Code, Refused
-from postroom.kernel.values.fields import storable
+from postroom.kernel.values.fields import storable, without_none
 from postroom.kernel.values.ids import to_text
 from postroom.message.inbound import Assurance
 from postroom.message.wishes import APPROVE, DENY
@@ -247,9 +247,19 @@ class GivenAnswer:
     decision: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentEnding:
+    """How a caller ends an intent: COMPLETED with a result, FAILED with an error, CANCELED, for a reason or none."""
+
+    goal: IntentStatus
+    result: Mapping[str, Any] = field(default_factory=dict)  # as the caller has it, and so is `error`
+    error: Mapping[str, Any] = field(default_factory=dict)
+    reason: str | None = None
+
+
 def document(said: Details | GivenAnswer) -> dict[str, Any]:
     """As it is kept with the intent and shown."""
-    return {name: value for name, value in asdict(said).items() if value is not None}
+    return without_none(asdict(said))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -371,7 +381,7 @@ def moved(
     goal: IntentStatus,
     moment: MoveContext,
     *,
-    details: Details | Mapping[str, Any] | None = None,
+    details: Details | None = None,
     waiting_reason: WaitingReason | None = None,
     result: Mapping[str, Any] | None = None,
     says: AddedMessage | None = None,
@@ -420,7 +430,7 @@ def _event(
     status: IntentStatus,
     moment: MoveContext,
     reason: WaitingReason | None = None,
-    details: Details | Mapping[str, Any] | None = None,
+    details: Details | None = None,
 ) -> IntentEvent:
     return IntentEvent(
         id=moment.mint(moment.now_us),
@@ -431,7 +441,7 @@ def _event(
         at_us=moment.now_us,
         actor=moment.actor,
         waiting_reason=reason,
-        payload=document(details) if isinstance(details, Details) else details or {},
+        payload=document(details) if details else {},
     )
 
 
@@ -502,6 +512,21 @@ def failed(
 ) -> IntentChange:
     details = Details(code=str(code), message=message)
     return moved(intent, goal, moment, details=details, result={"error": document(details)})
+
+
+def ended_by_caller(intent: AgentIntent, ending: IntentEnding, moment: MoveContext) -> IntentChange:
+    """The last event says the same as the result; who is said to have answered is who acts."""
+    match ending.goal:
+        case IntentStatus.COMPLETED:
+            result = {**ending.result, "responded_by": moment.actor}
+        case IntentStatus.FAILED:
+            result = {"error": ending.error, "reason": ending.reason}
+        case _:
+            result = {"reason": ending.reason}
+    answer = result.get("answer")
+    says = AddedMessage(moment.actor, answer) if isinstance(answer, str) else None
+    change = moved(intent, ending.goal, moment, result=result, says=says)
+    return replace(change, events=(*change.events[:-1], replace(change.events[-1], payload=result)))
 
 
 def undeliverable(intent: AgentIntent, code: Code | str, message: str, moment: MoveContext) -> IntentChange:

@@ -14,11 +14,11 @@ from postroom.intents.model import (
     FOLDERS,
     MAX_STEPS,
     UNANSWERED,
-    AddedMessage,
     AgentIntent,
     Details,
     Folder,
     IntentChange,
+    IntentEnding,
     IntentEvent,
     IntentEventType,
     IntentStatus,
@@ -28,6 +28,7 @@ from postroom.intents.model import (
     ThreadMessage,
     answered,
     decided,
+    ended_by_caller,
     given_answer,
     moved,
     noted,
@@ -146,21 +147,15 @@ class Threads:
 
         return await self._change(acting, thread_id, hand_over)
 
-    async def resolve(
-        self, acting: Acting, intent_id: str, goal: IntentStatus, outcome: Mapping[str, Any]
-    ) -> IntentChange:
-        """COMPLETED or FAILED by whoever was asked, CANCELED by whoever asked; who is said to have answered acts."""
+    async def resolve(self, acting: Acting, intent_id: str, ending: IntentEnding) -> IntentChange:
+        """COMPLETED or FAILED by whoever was asked, CANCELED by whoever asked."""
 
         def end(intent: AgentIntent) -> IntentChange:
-            if goal is not IntentStatus.CANCELED:
+            if ending.goal is not IntentStatus.CANCELED:
                 check_may_answer(intent, acting)
             elif acting.agent != intent.from_agent and not acting.anyone:
                 raise Refused(Code.POLICY_DENIED, "only the sender can cancel an intent")
-            answer = outcome.get("answer")
-            done = goal is IntentStatus.COMPLETED
-            result = {**outcome, "responded_by": acting.actor} if done else outcome
-            says = AddedMessage(acting.actor, answer) if isinstance(answer, str) else None
-            return moved(intent, goal, self._moment(acting), details=result, result=result, says=says)
+            return ended_by_caller(intent, ending, self._moment(acting))
 
         await self.visible(acting, intent_id)
         change = await self.store.update(intent_id, end)

@@ -8,6 +8,7 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
+from postroom.kernel.values.fields import without_none
 from postroom.kernel.values.ids import DeliveryId, record
 
 
@@ -96,7 +97,7 @@ class Revision:
 
 def markup_object(markup: Markup) -> dict[str, Any]:
     """What is not set is left out."""
-    return _given(
+    return without_none(
         {
             "buttons": [[_button_object(button) for button in row] for row in markup.buttons] or None,
             "force_reply": markup.force_reply or None,
@@ -130,8 +131,10 @@ def revision_text(revision: Revision | None) -> str | None:
     if revision is None:
         return None
     named = [revision.delivery_id, *revision.provider_ids]
-    more = {"in": revision.conversation, "files": revision.files or None, "deletes": revision.deletes or None}
-    return json.dumps({"parts": named, **_given(more)} if _given(more) else named)
+    more = without_none(
+        {"in": revision.conversation, "files": revision.files or None, "deletes": revision.deletes or None}
+    )
+    return json.dumps({"parts": named, **more} if more else named)
 
 
 def revision_of_text(text: str | None) -> Revision | None:
@@ -151,7 +154,7 @@ def revision_of_text(text: str | None) -> Revision | None:
 
 def _button_object(button: Button) -> dict[str, Any]:
     style = button.style and str(button.style)
-    return _given({"label": button.label, "token": button.token, "url": button.url, "style": style})
+    return without_none({"label": button.label, "token": button.token, "url": button.url, "style": style})
 
 
 def _read_button(value: object) -> Button:
@@ -165,10 +168,6 @@ def _read_button(value: object) -> Button:
         url=_text(given.get("url")),
         style=None if style is None else ButtonStyle(style),
     )
-
-
-def _given(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _object(value: object, known: set[str]) -> Mapping[str, Any]:

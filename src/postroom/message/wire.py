@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict
 from typing import Any, Final, TypedDict
 
 from postroom.kernel.values.errors import (
@@ -20,7 +20,7 @@ from postroom.kernel.values.errors import (
     error_of,
     field_list,
 )
-from postroom.kernel.values.fields import Fields
+from postroom.kernel.values.fields import Fields, without_none
 from postroom.kernel.values.ids import DeliveryId, parse_text, record, to_text
 from postroom.message.attachment import attachment_object, read_attachments
 from postroom.message.channel import Capabilities, KnownChannels
@@ -55,15 +55,16 @@ def wish_object(wish: AttentionWish | None) -> dict[str, Any]:
     """What is not asked for is left out."""
     if wish is None:
         return {}
-    asked = {
-        "urgency": wish.urgency and str(wish.urgency),
-        "category": wish.category,
-        "thread": wish.thread,
-        "supersedes": wish.supersedes,
-        "needs_ack": wish.needs_ack or None,
-        "expires_in_seconds": wish.expires_in_seconds,
-    }
-    return {name: value for name, value in asked.items() if value is not None}
+    return without_none(
+        {
+            "urgency": wish.urgency and str(wish.urgency),
+            "category": wish.category,
+            "thread": wish.thread,
+            "supersedes": wish.supersedes,
+            "needs_ack": wish.needs_ack or None,
+            "expires_in_seconds": wish.expires_in_seconds,
+        }
+    )
 
 
 def _needs_ack(fields: Fields) -> bool:
@@ -104,7 +105,6 @@ _FIELDS: Final = frozenset(
 _DELIVERY_FIELDS: Final = frozenset(
     {"intent", "channel", "message", "recipient", "subject", "emoji", "format", "attachments", *WISH_FIELDS}
 )
-_CONTEXT_FIELDS: Final = tuple(field.name for field in fields(RequestContext))
 _INTENTS: Final = {str(one): one for one in Intent}
 _PRIORITIES: Final = {str(one): one for one in Priority}
 _FORMATS: Final = {str(one): one for one in Format}
@@ -183,45 +183,27 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
 
 def notify_document(outgoing: Outgoing) -> dict[str, Any]:
     """The envelope that says the same; what is not set is left out."""
-    envelope: dict[str, Any] = {
-        "schema_version": NOTIFY_V1,
-        "origin_butler": outgoing.origin_butler,
-        "delivery": _delivery_document(outgoing),
-    }
-    if outgoing.context:
-        envelope["request_context"] = _given({name: getattr(outgoing.context, name) for name in _CONTEXT_FIELDS})
-    if outgoing.idempotency_key is not None:
-        envelope["idempotency_key"] = outgoing.idempotency_key
-    if outgoing.priority is not Priority.MEDIUM:
-        envelope["priority"] = str(outgoing.priority)
-    if outgoing.on_uncertain is not None:
-        envelope["on_uncertain"] = str(outgoing.on_uncertain)
-    return envelope
-
-
-def _delivery_document(outgoing: Outgoing) -> dict[str, Any]:
-    delivery: dict[str, Any] = {
+    delivery = {
         "intent": str(outgoing.intent),
         "channel": outgoing.channel,
         "message": outgoing.message,
+        "recipient": outgoing.recipient,
+        "subject": outgoing.subject,
+        "emoji": outgoing.emoji,
+        "format": str(outgoing.format) if outgoing.format is not Format.PLAIN else None,
+        "attachments": [attachment_object(one) for one in outgoing.attachments] or None,
     }
-    if outgoing.recipient is not None:
-        delivery["recipient"] = outgoing.recipient
-    if outgoing.subject is not None:
-        delivery["subject"] = outgoing.subject
-    if outgoing.emoji is not None:
-        delivery["emoji"] = outgoing.emoji
-    if outgoing.format is not Format.PLAIN:
-        delivery["format"] = str(outgoing.format)
-    if outgoing.attachments:
-        delivery["attachments"] = [attachment_object(one) for one in outgoing.attachments]
-    if outgoing.wish is not None:
-        delivery |= wish_object(outgoing.wish)
-    return delivery
-
-
-def _given(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
+    return without_none(
+        {
+            "schema_version": NOTIFY_V1,
+            "origin_butler": outgoing.origin_butler,
+            "delivery": without_none(delivery) | wish_object(outgoing.wish),
+            "request_context": without_none(asdict(outgoing.context)) if outgoing.context else None,
+            "idempotency_key": outgoing.idempotency_key,
+            "priority": str(outgoing.priority) if outgoing.priority is not Priority.MEDIUM else None,
+            "on_uncertain": outgoing.on_uncertain and str(outgoing.on_uncertain),
+        }
+    )
 
 
 def _channel(delivery: Fields, intent: str, channels: KnownChannels) -> str:
@@ -292,33 +274,32 @@ _WORDS: Final = ("answer", "output", "text", "message")  # what a butler says st
 
 
 def notify_response(outcome: Outcome) -> dict[str, Any]:
-    answer: dict[str, Any] = {"schema_version": NOTIFY_RESPONSE_V1, "status": str(outcome.status)}
-    if outcome.request_id:
-        answer["request_context"] = {"request_id": outcome.request_id}
-    if delivery := _delivery(outcome):
-        answer["delivery"] = delivery
-    if outcome.status is AnswerStatus.PENDING_APPROVAL:
-        answer["action_id"] = outcome.delivery_id  # an action bears the id of the delivery it would release
-    if outcome.notice_id is not None:
-        answer["notice_id"] = outcome.notice_id
-    if outcome.notice_state is not None:
-        answer["notice_state"] = outcome.notice_state
-    if outcome.urgency is not None:
-        answer["urgency"] = outcome.urgency
-    if outcome.status is AnswerStatus.MUTED:
-        answer["reasons"] = list(outcome.reasons)
-    if outcome.status is AnswerStatus.DEFERRED:
-        answer["until"] = to_text(outcome.until_us) if outcome.until_us is not None else None
-        answer["reasons"] = list(outcome.reasons)
-    if outcome.error is not None:
-        error = error_object(outcome.error) | {"retryable": outcome.retryable}
-        answer |= {
-            "error": error,
-            "error_message": outcome.error.message,
-            "error_class": error["class"],
-            "retryable": outcome.retryable,
+    has_reasons = outcome.status in (AnswerStatus.MUTED, AnswerStatus.DEFERRED)
+    answer = without_none(
+        {
+            "schema_version": NOTIFY_RESPONSE_V1,
+            "status": str(outcome.status),
+            "request_context": {"request_id": outcome.request_id} if outcome.request_id else None,
+            "delivery": _delivery(outcome) or None,
+            # an action bears the id of the delivery it would release
+            "action_id": outcome.delivery_id if outcome.status is AnswerStatus.PENDING_APPROVAL else None,
+            "notice_id": outcome.notice_id,
+            "notice_state": outcome.notice_state,
+            "urgency": outcome.urgency,
+            "reasons": list(outcome.reasons) if has_reasons else None,
         }
-    return answer
+    )
+    if outcome.status is AnswerStatus.DEFERRED:
+        return answer | {"until": to_text(outcome.until_us) if outcome.until_us is not None else None}
+    if outcome.error is None:
+        return answer
+    error = error_object(outcome.error) | {"retryable": outcome.retryable}
+    return answer | {
+        "error": error,
+        "error_message": outcome.error.message,
+        "error_class": error["class"],
+        "retryable": outcome.retryable,
+    }
 
 
 def notify_error(error: PostroomError, *, request_id: str | None = None, channel: str | None = None) -> dict[str, Any]:
@@ -328,16 +309,16 @@ def notify_error(error: PostroomError, *, request_id: str | None = None, channel
 
 def argument_error(error: PostroomError) -> dict[str, Any]:
     """The contract's own shape for a wrong argument: the error is one string."""
-    answer: dict[str, Any] = {
-        "status": "error",
-        "error": error.message,
-        "error_message": error.message,
-        "error_class": str(error.error_class),
-        "retryable": False,
-    }
-    if error.fields:
-        answer["fields"] = field_list(error.fields)
-    return answer
+    return without_none(
+        {
+            "status": "error",
+            "error": error.message,
+            "error_message": error.message,
+            "error_class": str(error.error_class),
+            "retryable": False,
+            "fields": field_list(error.fields) if error.fields else None,
+        }
+    )
 
 
 def read_response(answer: Mapping[str, Any]) -> Outcome:
@@ -381,17 +362,16 @@ def read_routed(answer: Mapping[str, Any]) -> Routed:
 def _delivery(outcome: Outcome) -> dict[str, Any]:
     if outcome.delivery_id is None:
         return {"channel": outcome.channel} if outcome.channel else {}
-    delivery: dict[str, Any] = {
+    more = {
+        "possible_duplicate": outcome.possible_duplicate or None,
+        "waiting_reason": outcome.waiting_reason or None,
+    }
+    return {
         "channel": outcome.channel,
         "delivery_id": outcome.delivery_id,
         "status": str(outcome.delivery_status),
         "provider_delivery_id": outcome.provider_delivery_id,
-    }
-    if outcome.possible_duplicate:
-        delivery["possible_duplicate"] = True
-    if outcome.waiting_reason:
-        delivery["waiting_reason"] = outcome.waiting_reason
-    return delivery
+    } | without_none(more)
 
 
 def _read_error(answer: Mapping[str, Any]) -> PostroomError:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Set
 from difflib import get_close_matches
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from postroom.kernel.values.errors import FieldError, ValidationError
 
@@ -317,6 +317,12 @@ def storable(text: str) -> str:
 
 Document = dict[str, Any]
 """What is said in JSON at a door, or was written there."""
+_Value = TypeVar("_Value")
+
+
+def without_none(values: Mapping[str, _Value | None]) -> dict[str, _Value]:
+    """What is not set is left out."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def strict_json(value: Any, **how: Any) -> str:
