@@ -14,7 +14,7 @@ from tests.support.worlds import world_of
 from tests.telephone import settings_for
 
 from postroom.connectors.tools import ACTS
-from postroom.household.intents import Correspondence, build_correspondence
+from postroom.household.conversations import Correspondence, build_correspondence
 from postroom.household.peers import MemoryPeer
 from postroom.household.people import owner_seed
 from postroom.household.questions import AskingParts

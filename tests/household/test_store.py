@@ -20,9 +20,9 @@ from postroom.delivery.rules import limits
 from postroom.delivery.store.limits import MemoryLimits
 from postroom.delivery.store.tables import delivery_requests
 from postroom.household.console_pages import approvals_desk
+from postroom.household.conversations import assistant_server
 from postroom.household.delivery import ledger_view, settled_elsewhere
 from postroom.household.household import running
-from postroom.household.intents import assistant_server
 from postroom.household.store import Approvers, open_store, watched
 from postroom.inbox.model import NewNotification
 from postroom.kernel.guard.tokens import TokenFile

@@ -14,7 +14,7 @@ from tests.household.living import started
 from tests.inbox.sending import sent
 
 from postroom.household.console import RunningHousehold
-from postroom.household.inbox import Inbox
+from postroom.inbox.inbox import Inbox
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import Principal, Role
 from postroom.settings.load import load

@@ -1,11 +1,12 @@
-"""Put attention together: the household's policy, what the doors call, and the loop beside the delivery plane."""
+"""Attention and the inbox put together: the household's policy, what the doors call, and what runs beside the plane."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from postroom.attention.attention import Attention, AttentionMeter, Auditor, in_policy, in_rotations, missing
 from postroom.attention.considering import Considering
@@ -23,8 +24,13 @@ from postroom.delivery.rules.breaker import CircuitState
 from postroom.household.channels import known_channels
 from postroom.household.people import household_people, premises_with_people
 from postroom.household.store import Premises, World, existing_store, wishes_mark
+from postroom.inbox.copies import ConfirmationPost
+from postroom.inbox.inbox import Feed, Inbox, InboxMeter, Releaser
+from postroom.inbox.model import Terms
+from postroom.kernel.database.engine import KEY_PREFIX, redis_client
 from postroom.kernel.guard.tools import answers_for_themselves
 from postroom.kernel.running.clock import Clock, SystemClock
+from postroom.kernel.running.loop import Signal
 from postroom.kernel.running.process import household_key
 from postroom.kernel.values.errors import SettingsError, ValidationError
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
@@ -34,6 +40,10 @@ from postroom.overview.why_held import why_held, why_notice
 from postroom.people.store.people import StoredPeople
 from postroom.questions.asked_people import AskedPeople
 from postroom.settings import Settings
+
+if TYPE_CHECKING:
+    from postroom.inbox.store.hourly_cap_redis import RedisHourlyCap
+
 
 _ROTATIONS: Final = "attention.rotations."
 
@@ -210,3 +220,73 @@ def notice_ear(place: Premises, attention: Attention, channels: Mapping[str, Cha
         bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
         clock=place.clock,
     )
+
+
+# Put the inbox together, and keep it running.
+
+
+@asynccontextmanager
+async def running_inbox(world: World, book: NoticeBook) -> AsyncIterator[Inbox]:
+    """`book`: of attention, which keeps the quiet hours."""
+    settings, store, clock = world.settings, world.store, world.clock
+    notes = store.notes
+    feed = Feed(notes, clock)
+    async with _quick_cap(settings, clock) as quick_cap:
+        inbox = Inbox(
+            notes=notes,
+            wishes=store.preferences,
+            confirmations=store.confirmations,
+            attention=book,
+            feed=feed,
+            email_due=Signal(),
+            clock=clock,
+            meter=InboxMeter(world.registry),
+            mint=store.ids.mint,
+            hourly_cap=settings.inbox.hourly_cap,
+            terms=Terms(email_enabled=settings.email_copies_on, household=book.household, zone=book.zone),
+            quick_cap=quick_cap,
+        )
+        async with world.loops.running("inbox_feed", feed.look, wake=feed.anybody, stopping=feed.stopping):
+            try:
+                yield inbox
+            finally:
+                feed.stop()
+
+
+@asynccontextmanager
+async def releasing(world: World, inbox: Inbox, plane: Plane) -> AsyncIterator[Releaser]:
+    """Runs where the delivery plane runs: there its letters become deliveries."""
+    settings = world.settings
+    releaser = Releaser(
+        emails=world.store.emails,
+        plane=plane,
+        terms=inbox.terms,
+        digest=settings.inbox.digest,
+        lease_seconds=settings.inbox.lease_seconds,
+        sweep_seconds=settings.inbox.sweep_seconds,
+        clock=inbox.clock,
+        meter=inbox.meter,
+        mint=world.store.ids.mint,
+        wake=inbox.email_due,
+        stopping=asyncio.Event(),
+        confirmations=ConfirmationPost(
+            queue=inbox.confirmations,
+            plane=plane,
+            clock=inbox.clock,
+            base_url=world.pages_url,
+            lease_seconds=settings.inbox.lease_seconds,
+        ),
+    )
+    async with world.loops.running("inbox_emails", releaser.look, wake=releaser.wake, stopping=releaser.stopping):
+        yield releaser
+
+
+@asynccontextmanager
+async def _quick_cap(settings: Settings, clock: Clock) -> AsyncIterator[RedisHourlyCap | None]:
+    if not settings.redis_url:
+        yield None
+        return
+    async with redis_client(settings.redis_url) as client:
+        from postroom.inbox.store.hourly_cap_redis import RedisHourlyCap
+
+        yield RedisHourlyCap(client, KEY_PREFIX, clock, settings.inbox.hourly_cap)

@@ -1,11 +1,18 @@
-"""Conversations put together: who hears what people write, who answers, and what the commands look at."""
+"""Conversations, contacts and intents put together: who hears what people write, who answers, and who is written to."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Final
 
+from fastapi import APIRouter
+from starlette.types import ASGIApp
+
+from postroom.connectors.app import adapter_app, adapter_parts
+from postroom.connectors.household import HouseholdElsewhere, HouseholdHere
+from postroom.connectors.profile import FACES
 from postroom.conversations.inbound import (
     ArrivingFiles,
     Flood,
@@ -21,44 +28,62 @@ from postroom.conversations.inbound import (
     reopening_handler,
     reply_handler,
 )
-from postroom.conversations.store import StoredInbound
 from postroom.conversations.talk import Answering, ButlersStop, Talk, TalkCommands, able
 from postroom.delivery.afterwards.news import news_handler
-from postroom.household.people import pairing_handlers
-from postroom.household.questions import AskingParts, QuestionEar
+from postroom.household.channels import known_channels
+from postroom.household.people import build_desk, pairing_handlers
+from postroom.household.questions import AskingParts, following, hearing
 from postroom.household.store import World
-from postroom.intents.courier import TakeRoute
-from postroom.intents.gateway import IntentReplies
+from postroom.intents.acts import ACTS
+from postroom.intents.courier import Courier, QuestionCards, TakeRoute
+from postroom.intents.directory import Directory
+from postroom.intents.gateway import Intake, IntentDesk, IntentReplies
+from postroom.intents.runner import Runner
+from postroom.intents.threads import Threads
+from postroom.kernel.acts.routes import act_router
+from postroom.kernel.guard.http import Verifier
+from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, answers_for_themselves
+from postroom.kernel.running.loop import Failing, Signal
+from postroom.kernel.webhooks import StoredWebhooks, WebhookPost, Webhooks
 from postroom.message.channel import Channel, Listen, Outbound, ShowsWork
+from postroom.people.acts import ACTS as PEOPLE_ACTS
+from postroom.people.contacts import CONTACT_ACTS
+from postroom.people.desk import PeopleDesk
 from postroom.questions.asked_people import AskedPeople
+from postroom.questions.telling import QuestionNews
+from postroom.settings import Settings
+from postroom.settings.reach import HouseholdClient
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TalkEars:
-    butlers: Mapping[str, bool]  # that can be written to, each with whether it has a model
-    kept: StoredInbound
-    commands: Handler
-    talk: Handler
+# Who hears what people write, in which order, and who answers.
 
 
 @asynccontextmanager
-async def conversing(
-    world: World, asking: AskingParts, route: TakeRoute, channels: Mapping[str, Channel], outbound: Outbound
-) -> AsyncIterator[TalkEars]:
-    """Runs where the bots are heard, and takes up what an earlier process left."""
-    settings, store, clock = world.settings, world.store, world.clock
+async def listening(
+    world: World,
+    asking: AskingParts,
+    route: TakeRoute,
+    replies: IntentReplies,
+    notices: Handler,
+    channels: Mapping[str, Channel],
+    outbound: Outbound,
+) -> AsyncIterator[None]:
+    """
+    Reads what people write on every channel that hears them: who they are first, then what answers a question.
+
+    Runs where the bots are heard, and takes up what an earlier process left.
+    """
+    store, clock, chosen = world.store, world.clock, world.settings.conversations
+    kept, people = store.inbound, AskedPeople(book=store.people)
     butlers = {one.name: one.runtime.type != "none" for one in world.butlers}
-    people = AskedPeople(book=store.people)
-    kept, said = store.inbound, store.talk
     talk = Talk(
         kept=kept,
         people=people,
-        threads=said,
+        threads=store.talk,
         butlers=butlers,
         outbound=outbound,
         clock=clock,
-        sessions_per_day=settings.conversations.sessions_per_day,
-        tokens_per_day=settings.conversations.tokens_per_day,
+        sessions_per_day=chosen.sessions_per_day,
+        tokens_per_day=chosen.tokens_per_day,
     )
     stopper = ButlersStop(peers={name: await world.peers.operator(name) for name in able(butlers)})
     commands = TalkCommands(
@@ -72,10 +97,10 @@ async def conversing(
         clock=clock,
         sessions_per_day=talk.sessions_per_day,
     )
-    answering = Answering(
+    replying = Answering(
         kept=kept,
         sessions=store.butler_sessions,
-        said=said,
+        said=store.talk,
         route=route,
         stopper=stopper,
         people=people,
@@ -85,49 +110,27 @@ async def conversing(
         clock=clock,
         wake=talk.wake,
     )
-    async with world.loops.running("conversations", answering.look, wake=talk.wake):
-        handlers = {"commands": of_messages(commands.handle), "talk": of_messages(talk.handle)}
-        yield TalkEars(butlers=butlers, kept=kept, **handlers)
-
-
-# Who hears what people write, in which order.
-
-
-@asynccontextmanager
-async def listening(
-    world: World,
-    channels: Mapping[str, Channel],
-    replies: IntentReplies,
-    outbound: Outbound,
-    questions: AbstractAsyncContextManager[QuestionEar],
-    notices: Handler,
-    talking: AbstractAsyncContextManager[TalkEars],
-) -> AsyncIterator[None]:
-    """Reads what people write on every channel that hears them: who they are first, then what answers a question."""
-    offsets = world.store.marks
     async with AsyncExitStack() as stack:
-        ear = await stack.enter_async_context(questions)
-        talk = await stack.enter_async_context(talking)
-        kept, clock, people = talk.kept, world.clock, AskedPeople(book=world.store.people)
-        pairing = pairing_handlers(world, outbound)
-        most = world.settings.conversations.messages_per_minute
-        flood = of_messages(Flood(people=people, outbound=outbound, clock=clock, most=most).handle)
+        ear = await stack.enter_async_context(hearing(asking, channels, outbound))
+        await stack.enter_async_context(world.loops.running("conversations", replying.look, wake=talk.wake))
+        flood = Flood(people=people, outbound=outbound, clock=clock, most=chosen.messages_per_minute)
+        about_themselves = pairing_handlers(world, outbound)
+        told = of_messages(commands.handle)
+        answered = reply_handler(replies.take)
         handlers = [
             keeping_handler(kept, clock),
-            news_handler(world.store.news),
-            hearing_handler(world.store.heard_threads, world.clock),
-            originals_handler(world.store.replies, world.clock),
-            reopening_handler(world.store.closed_addresses),
-            *(commanding(kept, clock, one, "it is about the sender's own address", people) for one in pairing),
+            news_handler(store.news),
+            hearing_handler(store.heard_threads, clock),
+            originals_handler(store.replies, clock),
+            reopening_handler(store.closed_addresses),
+            *(commanding(kept, clock, one, "it is about the sender's own address", people) for one in about_themselves),
             commanding(kept, clock, notices, "it is about a notice", people),
-            commanding(kept, clock, talk.commands, "it is a command", people),
-            answering(kept, clock, ear.handle, "a question", people, talk.butlers),
-            answering(
-                kept, clock, reply_handler(replies.take), "a message that waits for a reply", people, talk.butlers
-            ),
-            talk.talk,
+            commanding(kept, clock, told, "it is a command", people),
+            answering(kept, clock, ear.handle, "a question", people, butlers),
+            answering(kept, clock, answered, "a message that waits for a reply", people, butlers),
+            of_messages(talk.handle),
         ]
-        arriving = ArrivingFiles(taking=world.files, people=people, threads=world.store.talk, outbound=outbound)
+        arriving = ArrivingFiles(taking=world.files, people=people, threads=store.talk, outbound=outbound)
         forgotten = Forgotten(kept=kept, handlers=handlers, clock=clock)
         await stack.enter_async_context(world.loops.running("inbound:forgotten", forgotten.look))
         for name, channel in channels.items():
@@ -135,13 +138,175 @@ async def listening(
                 inbound = Inbound(
                     source=name,
                     bot=channel,
-                    offsets=offsets,
-                    handlers=[flood, *handlers],
-                    clock=world.clock,
+                    offsets=store.marks,
+                    handlers=[of_messages(flood.handle), *handlers],
+                    clock=clock,
                     watch=ear.watch,
-                    troubles=world.store.troubles,
+                    troubles=store.troubles,
                     files=arriving,
                 )
                 # A poll may wait for half a minute; what it would have fetched is fetched next time.
                 await stack.enter_async_context(world.loops.running(f"inbound:{name}", inbound.look, cut_off=True))
         yield
+
+
+# Contacts, intents and their adapters: at home by a direct call, alone over HTTP.
+
+
+def adapter(
+    name: str, settings: Settings, *, own_url: str, api_url: str, at_home: Correspondence | None, failing: Failing
+) -> ASGIApp:
+    face, elsewhere = FACES[name], settings.connector(name).household_url
+    reached = at_home.at_home if at_home else HouseholdElsewhere(HouseholdClient(elsewhere or api_url))
+    return adapter_app(face, replace(adapter_parts(face, settings, reached, own_url=own_url), failing=failing))
+
+
+# The MCP server of the API port: the tools that assistants call on a person's behalf.
+
+
+DESCRIPTION: Final = "Reaches the people of a household: notifications that outlast the conversation"
+
+AddTools = Callable[[GuardedServer], Mapping[str, Rule] | None]
+"""Acts bring their own rules."""
+
+
+def assistant_server(verifier: Verifier, doors: Sequence[AddTools]) -> GuardedServer:
+    """Each door adds its tools and says who may call them; what has no rule may be called by nobody."""
+    policy = ToolPolicy({}, verifier)
+    server = GuardedServer("postroom", policy, description=DESCRIPTION)
+    for add_tools in doors:
+        policy.rules.update(add_tools(server) or {})
+    return server
+
+
+# Put contacts and intents together, and keep them running.
+
+
+_GRACE_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correspondence:
+    """Everything the API port needs of contacts and intents."""
+
+    desk: PeopleDesk
+    gateway: IntentDesk
+    runner: Runner
+    replies: IntentReplies
+    subscribers: StoredWebhooks
+
+    def news(self, asking: AskingParts) -> QuestionNews:
+        """What happens to questions, for those who subscribed to it."""
+        return QuestionNews(
+            feed=asking.store,
+            plans=asking.world.store.presentations,
+            subscribers=self.subscribers,
+            agents=self.gateway.agency.agents,
+            signal=self.gateway.signal,
+        )
+
+    @property
+    def at_home(self) -> HouseholdHere:
+        """For adapters in this process, and for assistants."""
+        return HouseholdHere(intents=self.gateway, people=self.desk)
+
+    @property
+    def routers(self) -> list[APIRouter]:
+        return [
+            act_router([*CONTACT_ACTS, *PEOPLE_ACTS], self.desk),
+            act_router(ACTS, self.gateway),
+        ]
+
+
+def build_correspondence(
+    world: World,
+    outbound: Outbound,
+    route: TakeRoute,
+    asking: AskingParts,
+    email_due: Callable[[], object] = lambda: None,
+) -> Correspondence:
+    """`email_due` wakes those who send links that prove an address."""
+    clock, mint = world.clock, world.store.ids.mint
+    contacts = world.store.people
+    desk = build_desk(world, world.tokens, email_due)
+    intents, inbox = world.store.intents, world.store.intent_inbox
+    webhooks = StoredWebhooks(world.store.database)
+    agency, signal = desk.agency, Signal()
+    directory = Directory(
+        contacts=contacts,
+        household=world.store.household,
+        butlers=frozenset(one.name for one in world.butlers),
+        channels=frozenset(known_channels(world.settings)),
+    )
+    intake = Intake(store=intents, directory=directory, signal=signal, clock=clock, mint=mint)
+    threads = Threads(store=intents, inbox=inbox, directory=directory, signal=signal, clock=clock, mint=mint)
+    courier = Courier(
+        store=intents,
+        directory=directory,
+        outbound=outbound,
+        route=route,
+        signal=signal,
+        clock=clock,
+        mint=mint,
+        channels=known_channels(world.settings),
+        cards=_cards(asking, outbound, signal),
+    )
+    gateway = IntentDesk(
+        intake=intake,
+        threads=threads,
+        subscriptions=webhooks,
+        agency=agency,
+        signal=signal,
+        clock=clock,
+        mint=mint,
+        decides=answers_for_themselves(world.approvers),
+    )
+    return Correspondence(
+        desk=desk,
+        gateway=gateway,
+        runner=Runner(
+            agenda=intents,
+            courier=courier,
+            webhooks=Webhooks(store=webhooks, poster=WebhookPost(), clock=clock),
+            signal=signal,
+            clock=clock,
+            mint=mint,
+        ),
+        subscribers=webhooks,
+        replies=IntentReplies(
+            store=intents, directory=directory, outbound=outbound, signal=signal, clock=clock, mint=mint
+        ),
+    )
+
+
+def _cards(asking: AskingParts, outbound: Outbound, signal: Signal) -> QuestionCards:
+    """An answer on a card wakes those who look after intents."""
+    asking.bells.also(lambda question: signal.ring() if question.subject else None)
+    return QuestionCards(
+        questions=asking.questions,
+        store=asking.store,
+        shown=asking.world.store.presentations,
+        cards=asking.cards(""),  # for reminders, which have no links
+        outbound=outbound,
+        people=asking.people,
+        channels=asking.planning.channels,
+        clock=asking.world.clock,
+        mint=asking.world.store.ids.mint,
+    )
+
+
+@asynccontextmanager
+async def working(built: Correspondence, asking: AskingParts) -> AsyncIterator[None]:
+    """Takes up what an earlier process left, works until told to stop."""
+    runner = built.runner
+    try:
+        async with (
+            asking.world.loops.running("intents", runner.tick, wake=runner.signal, stopping=runner.stopping),
+            following(asking, "question_news", built.news(asking).take),
+        ):
+            try:
+                yield
+            finally:
+                await runner.stop(_GRACE_SECONDS)
+    finally:
+        await runner.webhooks.close()

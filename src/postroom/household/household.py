@@ -38,6 +38,8 @@ from postroom.household.attention import (
     build_attention,
     notice_ear,
     refuse_unknown_people,
+    releasing,
+    running_inbox,
 )
 from postroom.household.butlers import (
     build_board,
@@ -50,22 +52,21 @@ from postroom.household.butlers import (
 )
 from postroom.household.channels import SandboxAddress
 from postroom.household.console import Console, ConsoleParts, RunningHousehold, operators_link, running_console
-from postroom.household.conversations import conversing, listening
+from postroom.household.conversations import (
+    AddTools,
+    Correspondence,
+    adapter,
+    assistant_server,
+    build_correspondence,
+    listening,
+    working,
+)
 from postroom.household.delivery import (
     DRAIN_SECONDS,
     correction_desk,
     messenger_parts,
     running_plane,
     showing_life,
-)
-from postroom.household.inbox import releasing, running_inbox
-from postroom.household.intents import (
-    AddTools,
-    Correspondence,
-    adapter,
-    assistant_server,
-    build_correspondence,
-    working,
 )
 from postroom.household.peers import Nobody, Peers, RoutesOverWire, messenger_door, switchboard_door
 from postroom.household.people import knowing_people, open_channels, pressing, sending_links
@@ -76,7 +77,6 @@ from postroom.household.questions import (
     ask_routers,
     assistants_ask,
     butler_asks,
-    hearing,
     presenting,
     start_resuming,
 )
@@ -310,10 +310,8 @@ class _Builder:
             self._assistant_doors.append(lambda server: add_tools(server, ASSISTANT_ACTS, built.at_home))
         if MESSENGER in self._parts:
             world, channels, way_out = self._world, self._channels, self._plane or outbound
-            heard = hearing(self._asking, channels, way_out)
             notices = notice_ear(world, self._attention, channels, way_out).handle
-            talking = conversing(world, self._asking, routes.route, channels, way_out)
-            ears = listening(world, channels, built.replies, way_out, heard, notices, talking)
+            ears = listening(world, self._asking, routes.route, built.replies, notices, channels, way_out)
             await self._stack.enter_async_context(ears)
 
     async def _build_plain_doors(self) -> None:
