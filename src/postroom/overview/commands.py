@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -17,6 +17,7 @@ from postroom.kernel.acts.commands import Perform, Telling, as_json, read_typed,
 from postroom.kernel.acts.reading import made
 from postroom.kernel.running.terminal import Database, Home, Json, ShowDone, bar, complain, say, say_json
 from postroom.kernel.values.errors import Code, InternalError, SettingsError
+from postroom.kernel.values.fields import without_none
 from postroom.kernel.values.ids import parse_text, to_datetime
 from postroom.kernel.values.zones import known_zone, zone_word
 from postroom.message.inbound import NewsKind
@@ -105,8 +106,10 @@ def revise(
 ) -> None:
     """Give a message another text: in place, by an edit, or by a correction in its thread; exits with 1 when not."""
     text = sys.stdin.read() if message == "-" else message
-    asked = {"message": text, "subject": subject, "format": format}
-    _correct("revise", identifier, asked, key, wait_seconds, home, json)
+    asked = _Correction(
+        act="revise", of=identifier, key=key, wait_seconds=wait_seconds, message=text, subject=subject, format=format
+    )
+    _correct(asked, home, json)
 
 
 def recall(
@@ -120,27 +123,30 @@ def recall(
     json: Json = False,
 ) -> None:
     """Take a message back: withdraw it, delete it, or say in its thread to disregard it; exits with 1 when not."""
-    _correct("recall", identifier, {"reason": reason}, key, wait_seconds, home, json)
+    _correct(_Correction(act="recall", of=identifier, key=key, wait_seconds=wait_seconds, reason=reason), home, json)
 
 
-def _correct(
-    act: str,
-    identifier: str,
-    asked: dict[str, Any],
-    key: str | None,
-    wait_seconds: float | None,
-    home: str | None,
-    json: bool,
-) -> None:
-    given = {name: value for name, value in {**asked, "wait_seconds": wait_seconds}.items() if value is not None}
-    answer = _answer(act, identifier, given, key, home)
-    if "unknown_delivery" in answer.codes and (question := _asked(act, identifier, asked, key, home)) is not None:
-        say_json(question.model_dump(mode="json")) if json else say(_done(act, question))
-        raise typer.Exit(0 if act == "revise" or question.status == "cancelled" else 1)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Correction:
+    act: Literal["revise", "recall"]
+    of: str
+    key: str | None
+    wait_seconds: float | None
+    message: str | None = None
+    subject: str | None = None
+    format: str | None = None
+    reason: str | None = None
+
+
+def _correct(asked: _Correction, home: str | None, json: bool) -> None:
+    answer = _answer(asked, home)
+    if "unknown_delivery" in answer.codes and (question := _asked(asked, home)) is not None:
+        say_json(question.model_dump(mode="json")) if json else say(_done(asked.act, question))
+        raise typer.Exit(0 if asked.act == "revise" or question.status == "cancelled" else 1)
     if json:
         say_json(answer.document)
     elif answer.failed and answer.codes & {"unknown_delivery", "uuid_required"}:
-        complain(f"Not corrected: '{identifier}' is the whole id of no message and no question of yours.")
+        complain(f"Not corrected: '{asked.of}' is the whole id of no message and no question of yours.")
     elif answer.failed:
         complain(f"Not corrected: {answer.words}")
     else:
@@ -172,41 +178,44 @@ class _Corrected:
         )
 
 
-def _answer(act: str, identifier: str, given: dict[str, Any], key: str | None, home: str | None) -> _Corrected:
+def _answer(asked: _Correction, home: str | None) -> _Corrected:
     """As the owner of this household, or as the caller whose token POSTROOM_TOKEN is."""
     settings, _ = from_process({"home": home})
-    patience = given.get("wait_seconds", settings.delivery.notify_wait_seconds) + _MARGIN_SECONDS
+    default = settings.delivery.notify_wait_seconds
+    patience = (default if asked.wait_seconds is None else asked.wait_seconds) + _MARGIN_SECONDS
+    given = {name: value for name, value in asdict(asked).items() if name not in ("act", "of", "key")}
     if (there := elsewhere(settings, home)) is not None:
-        return _Corrected.of(there.correct(path_of("deliveries", identifier, act), given, patience, key))
+        path = path_of("deliveries", asked.of, asked.act)
+        return _Corrected.of(there.correct(path, without_none(given), patience, asked.key))
     from postroom.settings.reach import call
 
-    named = {"delivery_id": identifier, **given} | ({"idempotency_key": key} if key else {})
+    named = without_none({"delivery_id": asked.of, **given, "idempotency_key": asked.key or None})
     try:
-        return _Corrected.of(call(settings, "messenger", f"{act}_delivery", named, timeout_seconds=patience))
+        return _Corrected.of(call(settings, "messenger", f"{asked.act}_delivery", named, timeout_seconds=patience))
     except InternalError as error:
         raise SettingsError(
             f"The messenger cannot do this: {error.message}. `postroom why ID` says where the message is."
         ) from None
 
 
-def _asked(act: str, identifier: str, asked: dict[str, Any], key: str | None, home: str | None) -> AskBody | None:
+def _asked(asked: _Correction, home: str | None) -> AskBody | None:
     """The question of that id afterwards; None when there is none."""
     there = question_household(home)
     try:
-        there.ask(made(WaitForAsk, ask_id=identifier, wait_seconds=0))
+        there.ask(made(WaitForAsk, ask_id=asked.of, wait_seconds=0))
     except NotReached:
         return None  # what the messenger said stands
     except ElsewhereError as error:
         if error.code == Code.NOT_FOUND:
             return None
         raise
-    if key is not None:
+    if asked.key is not None:
         raise SettingsError("--key: a question takes none; the same change of it twice is one change.")
-    if act == "recall":
-        return there.ask(made(CancelAsk, ask_id=identifier, reason=asked["reason"]))
-    if asked["subject"] is not None:
+    if asked.act == "recall":
+        return there.ask(made(CancelAsk, ask_id=asked.of, reason=asked.reason))
+    if asked.subject is not None:
         raise SettingsError("--subject: a question has none.")
-    return there.ask(made(ReviseAsk, ask_id=identifier, question=asked["message"], format=asked["format"]))
+    return there.ask(made(ReviseAsk, ask_id=asked.of, question=asked.message, format=asked.format))
 
 
 def _done(act: str, question: AskBody) -> str:

@@ -314,7 +314,7 @@ class StoredPasskeys:
             is_full = connection.execute(mine).scalar_one() >= MOST_PASSKEYS
             if is_full or connection.execute(known).first() is not None:
                 return False
-            connection.execute(insert(passkeys).values(_row(passkey)))
+            connection.execute(insert(passkeys).values(values(passkey, transports=",".join(passkey.transports))))
             self._audit(connection, by, "registered a passkey", passkey.label, passkey.created_at_us)
             return True
 
@@ -357,10 +357,6 @@ def _make_room(connection: Connection) -> None:
     if many >= MOST_CHALLENGES:
         oldest = select(_CHALLENGES.digest).order_by(_CHALLENGES.expires_at).limit(many - MOST_CHALLENGES + 1)
         connection.execute(delete(passkey_challenges).where(_CHALLENGES.digest.in_(oldest)))
-
-
-def _row(passkey: Passkey) -> dict[str, Any]:
-    return values(passkey, transports=",".join(passkey.transports))
 
 
 def _passkey(row: Row[Any]) -> Passkey:
