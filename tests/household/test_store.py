@@ -23,7 +23,8 @@ from postroom.household.console_pages import approvals_desk
 from postroom.household.conversations import assistant_server
 from postroom.household.delivery import ledger_view, settled_elsewhere
 from postroom.household.household import running
-from postroom.household.store import Approvers, open_store, watched
+from postroom.household.people import knowing_people
+from postroom.household.store import open_store
 from postroom.inbox.model import NewNotification
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import Rule, approver, person
@@ -39,10 +40,7 @@ from tests.delivery.world import Parts, generous, living_world
 from tests.household.living import LIFTED, QUICK, living
 from tests.household.talking import SECONDS, Talking, script, talking
 from tests.inbox.api import NO_PORTS
-from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.people.known_people import household_people, owner
-from tests.support.counted import CountedLoops
 from tests.support.worlds import world_of
 
 
@@ -51,15 +49,16 @@ from tests.support.worlds import world_of
 async def test_a_person_decides_from_the_moment_the_role_is_given_until_it_is_taken(
     tmp_path: Path, clock: FakeClock
 ) -> None:
-    async with opened_file(tmp_path) as database:
-        stored, people = await household_people(database, owner("Olivia"), clock=clock)
-        ann = await stored.create(HOUSEHOLD_OWNER, NewPerson(name="Ann"), source="api", now_us=1)
+    settings = Settings.model_validate({"home": tmp_path, "approvals": {"approvers": ["ben"]}})
+    async with open_store(settings) as store:
+        world = world_of(settings, store, clock=clock)
+        ann = await store.people.create(HOUSEHOLD_OWNER, NewPerson(name="Ann"), source="api", now_us=1)
         person, program = Principal(Role.PERSON, ann.id), Principal(Role.PROGRAM, ann.id, person=ann.id)
-        async with watched(stored, people, CountedLoops(clock)):
-            may_decide = approver(Approvers(["ben"], people))
+        async with knowing_people(world):
+            may_decide = approver(world.approvers)
             allowed = [may_decide(person)]
             for role in (PersonRole.APPROVER, PersonRole.MEMBER):
-                await stored.change(
+                await store.people.change(
                     HOUSEHOLD_OWNER, ann.id, lambda one, new=role: replace(one.as_written, role=new), now_us=2
                 )
                 allowed.append(may_decide(person))
@@ -67,8 +66,8 @@ async def test_a_person_decides_from_the_moment_the_role_is_given_until_it_is_ta
             assert allowed == [False, True, False]
             assert not may_decide(program)
             assert may_decide(Principal(Role.USER, "ben"))
-            assert list(Approvers(["ben"], people)) == ["ben"]
-            assert len(Approvers(["ben"], people)) == 1
+            assert list(world.approvers) == ["ben"]
+            assert len(world.approvers) == 1
 
 
 def _set_clock(monkeypatch: pytest.MonkeyPatch, off_seconds: float) -> SystemClock:
