@@ -21,7 +21,7 @@ from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
 from postroom.people.model import NewPerson, Person
 from postroom.questions.model import PresentationStatus
-from postroom.questions.shapes import QuestionView, document
+from postroom.questions.shapes import QuestionView, ask_body
 from tests.architecture.tree import ROOT, SOURCE
 from tests.household.asked_household import HEALTH, SECONDS, ask, parts, phone, press, shown, until
 from tests.household.living import LIFTED, QUICK, Living, living
@@ -273,9 +273,9 @@ async def test_a_crash_during_the_first_call_cannot_be_taken_for_one_before_it(t
 
 # The wiring of the way back: break each stage in turn, and what the asker hears must change accordingly.
 async def heard(house: Living, view: QuestionView, wait_seconds: float = SECONDS) -> dict[str, Any]:
-    return document(
-        await parts(house).asking.wait(HEALTH, ask_id=view.question.id, key=None, wait_seconds=wait_seconds)
-    )
+    asking = parts(house).asking
+    ended = await asking.wait(HEALTH, ask_id=view.question.id, key=None, wait_seconds=wait_seconds)
+    return ask_body(ended).model_dump(mode="json")
 
 
 def cards(answer: dict[str, Any]) -> list[tuple[str, str, str | None]]:
@@ -313,7 +313,7 @@ async def test_a_person_without_an_address(home: Path) -> None:
         made = NewPerson(name="Anna")
         await house_people(house).create(HOUSEHOLD_OWNER, made, source="api", now_us=parts(house).world.clock.now_us())
 
-        answer = document(await ask(house, to="Anna"))
+        answer = ask_body(await ask(house, to="Anna")).model_dump(mode="json")
 
         assert cards(answer) == [("telegram", "not_shown", "no address on telegram")]
         assert await house.texts() == []

@@ -21,7 +21,7 @@ from postroom.questions.model import (
     ended,
 )
 from postroom.questions.rules import plan as moves
-from postroom.questions.shapes import QuestionView, document, next_sentence, shown_body
+from postroom.questions.shapes import QuestionView, ask_body, next_sentence, shown_body
 
 CARD = Presentation(
     id="c1",
@@ -42,7 +42,7 @@ def answered(question: Question, *, declined: bool = False, answer: QuestionAnsw
 
 
 def told_of(question: Question, *shown: Presentation, joined: bool = False) -> dict[str, Any]:
-    return document(QuestionView(question=question, presentations=shown, joined=joined))
+    return ask_body(QuestionView(question=question, presentations=shown, joined=joined)).model_dump(mode="json")
 
 
 @pytest.mark.requirement("ask:one-shape")
@@ -123,7 +123,7 @@ def test_a_document_is_the_one_shape_and_people_see_what_was_asked_beside_it() -
     view = QuestionView(question=question, joined=True)
     told = shown_body(view).model_dump(mode="json")
 
-    assert {name: value for name, value in told.items() if name != "asked"} == document(view)
+    assert {name: value for name, value in told.items() if name != "asked"} == ask_body(view).model_dump(mode="json")
     assert (told["asked"]["question"], told["asked"]["context"]) == ("Ship it?", "All tests pass.")
     assert [one["label"] for one in told["asked"]["options"]] == ["ship", "wait"]
     assert told["asked"]["to"][0] == {"person_id": "anna", "name": "Anna"}

@@ -213,11 +213,6 @@ def shown_body(view: QuestionView) -> AskBody:
     return body
 
 
-def document(view: QuestionView) -> dict[str, Any]:
-    """As it is written to those who subscribed."""
-    return ask_body(view).model_dump(mode="json")
-
-
 def _asked(question: Question) -> AskedBody:
     wording = question.wording
     return AskedBody(

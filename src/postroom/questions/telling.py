@@ -18,7 +18,7 @@ from postroom.kernel.values.ids import SECOND_US, seconds, to_text
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, OWNER, Principal, Role, user_address
 from postroom.kernel.webhooks import News, StoredWebhooks, WebhookEvent
 from postroom.questions.model import EVENT_OF_END, Question, QuestionEvent, Resume
-from postroom.questions.shapes import QuestionView, ask_body, document, for_others
+from postroom.questions.shapes import QuestionView, ask_body, for_others
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
 
@@ -234,7 +234,7 @@ class QuestionNews:
             "event_type": str(event.type),
             "owner_agent": agent,
             "at": to_text(event.at_us),
-            "ask": document(view),
+            "ask": ask_body(view).model_dump(mode="json"),
         }
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         kind = WebhookEvent(str(event.type))

@@ -33,7 +33,7 @@ class Household:
             raise NoHousehold("gone")
         if method == "POST":
             return 200, {"status": "cancelled"}
-        self.now += float(path.partition("wait=")[2])
+        self.now += float(path.partition("wait_seconds=")[2])
         return 200, {"status": "open"}
 
     def wait(self, seconds: float) -> None:

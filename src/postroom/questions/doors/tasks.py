@@ -44,7 +44,7 @@ from postroom.questions.rules.cards import made
 from postroom.questions.rules.judge import may_answer
 from postroom.questions.rules.reading import MAX_ANSWER_CHARACTERS
 from postroom.questions.rules.words import asking_words, is_hidden
-from postroom.questions.shapes import document
+from postroom.questions.shapes import ask_body
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
 _POLL_MS: Final = 2000
@@ -128,7 +128,7 @@ class QuestionTasks(Extension):
         if question.is_open:
             return await self._open(ctx, who, question)
         view = await self._asking.wait(who, ask_id=question.id, wait_seconds=0)
-        shown = document(view)
+        shown = ask_body(view).model_dump(mode="json")
         task = _task_shape(view.question, said=shown["next"])
         dumped = with_words(WaitForAsk.in_words(shown), shown).model_dump(by_alias=True, mode="json", exclude_none=True)
         return task if task["status"] == "cancelled" else {**task, "result": dumped}
