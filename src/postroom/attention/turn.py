@@ -8,7 +8,7 @@ from typing import Final
 
 from postroom.attention.model import Decision, DecisionKind, EscalationStep, Policy
 from postroom.attention.rules.decide import decide, revised
-from postroom.attention.rules.digest import Digest, render
+from postroom.attention.rules.digest import Digest, render, subject
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook
 from postroom.attention.rules.reasons import MUTES, missed_words
@@ -103,7 +103,7 @@ def _digest(digest: Digest, messages: Mapping[str, Outgoing]) -> Outgoing:
         channel=digest.channel,
         recipient=digest.person,
         message=render(digest, [messages[name] for name in digest.members]),
-        subject=f"{len(digest.members)} notices" if digest.channel == _MAIL else None,
+        subject=subject(digest) if digest.channel == _MAIL else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""The act notify: the arguments of a model or a script become an `Outgoing`, once, and its outcome one answer."""
+"""What `notify` does: the arguments of a model or a script become an `Outgoing`, once, and its outcome one answer."""
 
 from __future__ import annotations
 

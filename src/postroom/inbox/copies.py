@@ -1,4 +1,4 @@
-"""The e-mails of an inbox: copies of notifications, what became of them, and the question whose an address is."""
+"""The e-mails of an inbox: copies of notifications, one by one or as a digest, and what became of them."""
 
 from __future__ import annotations
 

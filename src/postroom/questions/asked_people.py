@@ -1,4 +1,4 @@
-"""Whom a call of `ask` names: people of the household, found once and fixed."""
+"""Whom a call of `ask` means by its names: people of the household, found once and fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The household's accounts: a section of the settings for each kind of channel, and one list of them all."""
+"""The options of each kind of channel: the household's accounts, a section of the settings each, and one list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every setting of a household, its default and its unit; what is set wrongly is said under its key."""
+"""Every setting of a household but its channels' accounts: default and unit; what is wrong is said under its key."""
 
 from __future__ import annotations
 

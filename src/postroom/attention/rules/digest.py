@@ -1,4 +1,4 @@
-"""A digest: which notices leave in one message, in which order, and in which words."""
+"""A digest of notices: which leave in one message, in which order and words; the inbox words its own mails."""
 
 from __future__ import annotations
 
@@ -97,6 +97,10 @@ def room_of(asked: Outgoing) -> int | None:
     return len(line_of(asked)) + 1
 
 
+def subject(digest: Digest) -> str:
+    return f"{len(digest.members)} notices"
+
+
 def render(digest: Digest, asked: Iterable[Outgoing]) -> str:
-    heading = f"{len(digest.members)} notices" + (", later than planned" if digest.late else "")
+    heading = subject(digest) + (", later than planned" if digest.late else "")
     return "\n".join([heading, *map(line_of, asked)])

@@ -1,4 +1,4 @@
-"""One attempt to answer, judged: pure, total, and the same for every channel."""
+"""Who may answer, and what counts: one attempt to answer, judged; pure, total, and the same for every channel."""
 
 from __future__ import annotations
 
