@@ -27,14 +27,11 @@ from postroom.kernel.serving.mcp import (
     Tool,
     add_tool,
     answer_of,
-    arguments_of,
     call_context,
-    declared_arguments,
     in_our_words,
     run,
-    tool_of,
+    tool_named,
 )
-from postroom.kernel.values.fields import unknown_argument
 from postroom.kernel.values.principal import PRINCIPAL, TOKEN_META, Principal, Role
 
 # Which principal may call which tool; a tool without a rule may be called by nobody.
@@ -45,11 +42,6 @@ Rule = Callable[[Principal], bool]
 def butler(*names: str) -> Rule:
     """The named butlers, and the operator."""
     return lambda one: one.role is Role.OPERATOR or (one.role is Role.BUTLER and one.name in names)
-
-
-def itself(name: str) -> Rule:
-    """The butler alone: what only its own model has any use for."""
-    return lambda one: one.is_butler(name)
 
 
 def any_butler(one: Principal) -> bool:
@@ -70,10 +62,6 @@ def no_one(_: Principal) -> bool:
 
 def person(one: Principal) -> bool:
     return one.is_person
-
-
-def program(one: Principal) -> bool:
-    return one.role is Role.PROGRAM
 
 
 def approver(names: Collection[str]) -> Rule:
@@ -198,44 +186,29 @@ class GuardedServer(OwnWordsServer):
         more: Sequence[ServerMiddleware[Any]] = (),
     ) -> None:
         self.policy = policy
-        self._functions: dict[str, Callable[..., Any]] = {}
-        self._called_inside: dict[str, Tool] = {}
-        self.takes_more: set[str] = set()  # tools whose callers may send arguments that we do not know
         self.not_here: dict[str, str] = {}  # tools that one may look for here, each with what to do instead
         super().__init__(name, description=description, version=package_version(), log_level="WARNING")
         self._for_a_wire = tuple(self.middleware)
         self.middleware.extend((policy, *more))
 
-    def add_tool(self, fn: Callable[..., Any], name: str | None = None, *more: Any, **about: Any) -> None:
-        add_tool(self, tool_of(fn, name, *more, **about))
-        self._functions.setdefault(name or fn.__name__, fn)  # of two with one name the first stays, as there
-
     def add_made(self, tool: Tool, rule: Rule) -> None:
         """One that says itself what is wrong with its arguments, and who may call it."""
         add_tool(self, tool)
-        self._called_inside.setdefault(tool.name, tool)
-        self.takes_more.add(tool.name)
         self.policy.allow({tool.name: rule})
 
     def point_elsewhere(self, told: Mapping[str, str]) -> None:
         """What to do instead of tools that one may look for here: they are not listed, and who calls one hears it."""
-        for name in told.keys() & (self._functions.keys() | self._called_inside.keys()):
-            self.remove_tool(name)
+        for name in told:
+            if tool_named(self, name) is not None:
+                self.remove_tool(name)
         self.not_here |= told
         self.policy.allow(dict.fromkeys(told, anyone))
-
-    def remove_tool(self, name: str) -> None:
-        super().remove_tool(name)
-        self._functions.pop(name, None)
-        self._called_inside.pop(name, None)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         if name in self.not_here:
             raise ToolError(self.not_here[name])
-        if name not in self.takes_more and (declared := declared_arguments(self, name)) is not None:
-            _refuse_unknown(declared, arguments)
         return await super().call_tool(name, arguments, context)
 
     async def get_prompt(
@@ -267,27 +240,12 @@ class GuardedServer(OwnWordsServer):
 
     async def _run(self, context: ServerRequestContext[Any, Any]) -> HandlerResult:
         params = context.params or {}
-        tool = self._tool(params["name"])
-        if tool.name not in self.takes_more:
-            _refuse_unknown(arguments_of(tool), params["arguments"])
+        if (tool := tool_named(self, params["name"])) is None:
+            raise ToolError(self.not_here.get(params["name"], f"Unknown tool: {params['name']}"))
         try:
             return answer_of(tool, await run(tool, params["arguments"], context.request))
         except ToolError as error:
             raise in_our_words(error) from error.__cause__
-
-    def _tool(self, name: str) -> Tool:
-        """Made again from its function at the first call."""
-        if name not in self._called_inside:
-            if name not in self._functions:
-                raise ToolError(self.not_here.get(name, f"Unknown tool: {name}"))
-            self._called_inside[name] = tool_of(self._functions[name], name)
-        return self._called_inside[name]
-
-
-def _refuse_unknown(declared: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """The framework drops arguments it does not know; a misspelt one would be as if it had not been given."""
-    if problem := unknown_argument(given, declared):
-        raise ToolError(problem)
 
 
 def _structured(result: HandlerResult) -> dict[str, Any] | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass
-from functools import cache, wraps
-from typing import Annotated, Any, Final, Generic, ParamSpec, TypeVar, cast
+from functools import cache
+from typing import Annotated, Any, Final, Generic, TypeVar
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -320,27 +320,3 @@ def _invalid(errors: Sequence[Any]) -> Refused:
     if any(item["type"] == "json_invalid" for item in errors):
         return Refused(Code.INVALID_JSON, _UNREADABLE)
     return Refused.of(Code.SCHEMA_INVALID, [field_error(item) for item in errors[:_MOST_FIELDS]])
-
-
-# A tool that answers with our errors: a refusal is something a model can act on, not a broken call.
-
-Arguments = ParamSpec("Arguments")
-Answer = TypeVar("Answer")
-Tool = Callable[Arguments, Awaitable[Answer]]
-AnsweringTool = Callable[Arguments, Coroutine[Any, Any, Answer]]
-
-
-def answered(
-    shape: Callable[[PostroomError], Mapping[str, Any]],
-) -> Callable[[Tool[Arguments, Answer]], AnsweringTool[Arguments, Answer]]:
-    def around(tool: Tool[Arguments, Answer]) -> AnsweringTool[Arguments, Answer]:
-        @wraps(tool)
-        async def answer(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
-            try:
-                return await tool(*args, **kwargs)
-            except PostroomError as error:
-                return cast(Answer, shape(error))
-
-        return answer
-
-    return around

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from inspect import unwrap
-from types import CodeType, FunctionType
-from typing import Any, Final, TypeGuard, cast
+from typing import Any, Final, cast
 
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension
@@ -24,7 +21,6 @@ from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CallToolResult,
     ElicitationCapability,
-    Icon,
     InputRequiredResult,
     TextContent,
     ToolAnnotations,
@@ -70,52 +66,6 @@ def add_extension(server: MCPServer[Any], extension: Extension) -> None:
     """As the SDK does with those it is given when a server is made."""
     server._apply_extension(extension)
     server._install_extension_interceptor()
-
-
-# A tool's arguments read as the SDK reads them, at the price of those that were given and not of all there are.
-
-_MAY_BE_JSON: Final = ("[", "{", "null")  # whatever else JSON can say, the SDK leaves as the text it was
-
-
-class GivenArguments(FuncMetadata):
-    """What the SDK finds out about all declared arguments at every call is found out once."""
-
-    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
-        texts = _declared(self.arg_model).texts
-        for name, value in data.items():
-            if isinstance(value, str) and name not in texts and value.lstrip().startswith(_MAY_BE_JSON):
-                return super().pre_parse_json(data)
-        return data
-
-    def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
-        model = self.arg_model.model_validate(self.pre_parse_json(arguments_to_validate))
-        return dict(model.__dict__) if _declared(self.arg_model).by_own_names else model.model_dump_one_level()
-
-
-@dataclass(frozen=True, slots=True)
-class _Declared:
-    """Those that are texts and nothing else, and whether the function calls all by the names the model has for them."""
-
-    texts: frozenset[str]
-    by_own_names: bool
-
-
-@cache
-def _declared(model: type[ArgModelBase]) -> _Declared:
-    fields = model.model_fields
-    return _Declared(
-        texts=frozenset(one.alias or name for name, one in fields.items() if one.annotation is str),
-        by_own_names=not any(one.alias for one in fields.values()),
-    )
-
-
-def given_arguments(made: FuncMetadata) -> FuncMetadata:
-    return GivenArguments(
-        arg_model=made.arg_model,
-        output_schema=made.output_schema,
-        output_model=made.output_model,
-        wrap_output=made.wrap_output,
-    )
 
 
 # `Mcp-Param-*` headers are held against the arguments of those tools that declare any.
@@ -198,51 +148,7 @@ def _manager(server: MCPServer[Any], *, stateless: bool) -> StreamableHTTPSessio
     )
 
 
-# Tools of functions, with what is known of a function's arguments found out once, however many servers have it.
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """A tool, and the parts of its function that its arguments came from."""
-
-    tool: Tool
-    declared: tuple[Any, ...]
-
-
-_MADE: Final[dict[tuple[CodeType, CodeType, str | None, bool | None], _Made]] = {}
-
-
-def tool_of(
-    function: Callable[..., Any],
-    name: str | None = None,
-    title: str | None = None,
-    description: str | None = None,
-    annotations: ToolAnnotations | None = None,
-    icons: list[Icon] | None = None,
-    meta: dict[str, Any] | None = None,
-    structured_output: bool | None = None,
-) -> Tool:
-    """As the SDK makes it of a function."""
-    told = {"title": title, "description": description or function.__doc__ or ""}
-    about = {"annotations": annotations, "icons": icons, "meta": meta}
-    return _shape(function, name, structured_output).model_copy(update={"fn": function, **told, **about})
-
-
-def _shape(function: Callable[..., Any], name: str | None, structured: bool | None) -> Tool:
-    """Of this function, or of one that differs only in what it remembers."""
-    inner = unwrap(function)
-    if not (_is_plain(function) and _is_plain(inner)):
-        return _made(function, name, structured)
-    key, declared = (function.__code__, inner.__code__, name, structured), _differences(function, inner)
-    made = _MADE.get(key)
-    if made is None or made.declared != declared:
-        made = _MADE[key] = _Made(_made(function, name, structured), declared)
-    return made.tool
-
-
-def _made(function: Callable[..., Any], name: str | None, structured: bool | None) -> Tool:
-    tool = Tool.from_function(function, name, structured_output=structured)
-    return tool.model_copy(update={"fn_metadata": given_arguments(tool.fn_metadata)})
+# Tools of a server as the SDK keeps them, and one that takes its arguments as they came.
 
 
 def add_tool(server: MCPServer[Any], tool: Tool) -> None:
@@ -250,28 +156,8 @@ def add_tool(server: MCPServer[Any], tool: Tool) -> None:
     server._tool_manager._tools.setdefault(tool.name, tool)
 
 
-def _is_plain(function: Callable[..., Any]) -> TypeGuard[FunctionType]:
-    """Not a method, an object or one with a signature of its own: of these the code does not say the arguments."""
-    return isinstance(function, FunctionType) and not hasattr(function, "__signature__")
-
-
-def _differences(function: FunctionType, inner: FunctionType) -> tuple[Any, ...]:
-    """What two functions of the same code can still differ in."""
-    return function.__annotations__, inner.__annotations__, inner.__defaults__, inner.__kwdefaults__
-
-
-# Tools of a server as the SDK keeps them, and one that takes its arguments as they came.
-
-
-def declared_arguments(server: MCPServer[Any], name: str) -> Mapping[str, Any] | None:
-    """By name; None when there is no such tool."""
-    tool = server._tool_manager.get_tool(name)
-    return None if tool is None else arguments_of(tool)
-
-
-def arguments_of(tool: Tool) -> Mapping[str, Any]:
-    declared: Mapping[str, Any] = tool.parameters.get("properties", {})
-    return declared
+def tool_named(server: MCPServer[Any], name: str) -> Tool | None:
+    return server._tool_manager.get_tool(name)
 
 
 def unchecked_tool(

@@ -39,22 +39,6 @@ def known_fields(asked: Mapping[str, Any], known: Collection[str]) -> dict[str, 
     return {name: value for name, value in asked.items() if value is not None}
 
 
-# The names of a call's arguments.
-
-
-def unknown_argument(given: Iterable[str], allowed: Collection[str]) -> str | None:
-    """One sentence about the first argument that the tool does not have."""
-    unknown = next((name for name in given if name not in allowed), None)
-    if unknown is None:
-        return None
-    if not allowed:
-        return f"Unknown argument {printable(unknown)}: this tool takes none"
-    meant = nearest(unknown, allowed)
-    return f"Unknown argument {printable(unknown)}: allowed are {', '.join(allowed)}" + (
-        f"; did you mean '{meant}'?" if meant else ""
-    )
-
-
 # What is wrong with a field, in our words: the library's would repeat what was sent and point to its own pages.
 
 _PLACES: Final = ("body", "query", "path", "header")
