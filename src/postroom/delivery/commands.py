@@ -141,7 +141,7 @@ def _uploaded(there: Elsewhere, files: list[Path] | None, *, quiet: bool) -> dic
     if not files:
         return {}
     from postroom.kernel.running.terminal import bar
-    from postroom.settings.attach import upload_there
+    from postroom.settings.reach import upload_there
 
     with bar("Handing in the files", quiet=quiet):
         return {"attachments": upload_there(there, files)}
@@ -150,8 +150,8 @@ def _uploaded(there: Elsewhere, files: list[Path] | None, *, quiet: bool) -> dic
 def _taken_here(overrides: Mapping[str, str | None], files: list[Path] | None, butler: str) -> dict[str, Any]:
     if not files:
         return {}
-    from postroom.settings.attach import take_here
     from postroom.settings.load import from_process
+    from postroom.settings.reach import take_here
 
     return {"attachments": take_here(from_process(overrides)[0], files, butler)}
 

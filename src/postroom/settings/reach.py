@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -123,8 +123,6 @@ class Elsewhere:
         return answer if "error_class" in answer or "revises" in answer else self._checked(status, answer)
 
     def upload(self, file: Path, timeout_seconds: float) -> dict[str, Any]:
-        from postroom.settings.attach import form_of
-
         head, tail, form = form_of(file)
 
         def pieces() -> Iterator[bytes]:
@@ -495,3 +493,63 @@ def _connected(url: str) -> tuple[HTTPConnection, str]:
     connection = kind(parts.hostname or "", parts.port, timeout=CONNECT_SECONDS)
     connection.connect()
     return connection, f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
+
+
+# Files named on the command line: handed in first, by whatever way leads to the household.
+
+
+_UPLOAD_SECONDS = 600.0
+
+
+class CannotAttach(UserError):
+    """Why a file does not go with the message."""
+
+
+def upload_there(there: Elsewhere, files: Sequence[Path]) -> list[dict[str, str]]:
+    return [{"upload_id": there.upload(_readable(file), _UPLOAD_SECONDS)["upload_id"]} for file in files]
+
+
+def take_here(settings: Settings, files: Sequence[Path], butler: str) -> list[dict[str, str]]:
+    """Into the household's own store: whoever may read its tokens may write there, too."""
+    import asyncio
+
+    found = [_readable(file) for file in files]
+    try:
+        return asyncio.run(_taken(settings, found, butler))
+    except PostroomError as error:
+        raise CannotAttach(f"--attach: {error.message}.") from None
+
+
+async def _taken(settings: Settings, files: Sequence[Path], butler: str) -> list[dict[str, str]]:
+    from postroom.household.store import file_taking, open_store
+    from postroom.kernel.running.clock import SystemClock
+
+    given: list[dict[str, str]] = []
+    async with open_store(settings) as store:
+        taking = file_taking(settings, store, (), SystemClock())
+        for file in files:
+            with file.open("rb") as source:
+                upload = await taking.take_one(source, name=file.name, media_type=None, owner=butler)
+            given.append({"upload_id": upload.id})
+    return given
+
+
+def form_of(file: Path) -> tuple[bytes, bytes, str]:
+    """What stands before and after the file in a form, and the form's type."""
+    import secrets
+
+    mark = f"postroom-{secrets.token_hex(16)}"
+    name = file.name.replace("\\", "_").replace('"', "_").replace("\r", "_").replace("\n", "_")
+    head = (
+        f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+        "Content-Type: application/octet-stream\r\n\r\n"
+    )
+    return head.encode(), f"\r\n--{mark}--\r\n".encode(), f"multipart/form-data; boundary={mark}"
+
+
+def _readable(file: Path) -> Path:
+    try:
+        with file.open("rb"):
+            return file
+    except OSError as error:
+        raise CannotAttach(f"--attach {file}: {error.strerror}; name a file that you may read.") from None
