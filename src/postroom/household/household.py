@@ -70,7 +70,7 @@ from postroom.household.delivery import (
 )
 from postroom.household.peers import Nobody, Peers, RoutesOverWire, messenger_door, switchboard_door
 from postroom.household.people import knowing_people, open_channels, pressing, sending_links
-from postroom.household.ports import Once, api_app, butler_app, once_of, script_door
+from postroom.household.ports import api_app, butler_app, script_door
 from postroom.household.questions import (
     AskingParts,
     approving,
@@ -172,7 +172,6 @@ class _Builder:
         self._channels: Mapping[str, Channel] = {}
         self._correspondence: Correspondence | None = None
         self._console: Console | None = None
-        self._once: Once | None = None
 
     async def build(self) -> RunningHousehold:
         await self._bind()
@@ -211,7 +210,6 @@ class _Builder:
             if "api" in self._parts:
                 await self._build_plain_doors()
                 await self._build_console(inbox, sandbox)
-            self._once = once_of(store, self._clock)
         await self._serve()
         self._stack.push_async_callback(self._wind_down)
         return self._household
@@ -365,28 +363,17 @@ class _Builder:
         self._peers.take(switchboard_door(server, board))
 
     async def _serve(self) -> None:
-        hosts, origins = self._settings.served_hosts, self._settings.allowed_origins
-        connections, sessions = bounds_of(self._settings.serving)
+        connections, _ = bounds_of(self._settings.serving)
         apps: dict[str, ASGIApp] = {
             butler.name: butler_app(
                 butler.name, self._servers[butler.name], butler.verifier, self._settings, self._loops.troubles
             )
             for butler in self._butlers
         }
-        if "api" in self._parts and self._once:
-            apps["api"] = api_app(
-                self._registry,
-                self._tokens,
-                routers=self._routers,
-                console=self._console.app if self._console else None,
-                server=assistant_server(self._tokens, self._assistant_doors),
-                failing=self._loops.troubles,
-                once=self._once,
-                sessions=sessions,
-                hosts=hosts,
-                origins=origins,
-                household=self._settings.household_id,
-            )
+        if "api" in self._parts:
+            assistants = assistant_server(self._tokens, self._assistant_doors)
+            console = self._console.app if self._console else None
+            apps["api"] = api_app(self._world, self._routers, assistants, console)
         apps |= {name: self._adapter(name) for name in ADAPTERS if name in self._parts}
         for name, application in apps.items():
             server = serving(application, self._listeners[name], connections)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -40,15 +40,13 @@ from postroom.household.console import HouseholdStanding
 from postroom.household.delivery import LedgerView, sender_status
 from postroom.household.peers import MemoryPeer, Nobody
 from postroom.household.questions import decisions
-from postroom.household.store import SWITCHBOARD, Store, World
+from postroom.household.store import SWITCHBOARD, World
 from postroom.inbox.copies import PATH as CONFIRM
 from postroom.kernel.acts.routes import act_router, describe
 from postroom.kernel.acts.tools import add_tools
-from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.guard.answered_once import AnsweredOnce, StoredIdempotencyKeys, declare_key
 from postroom.kernel.guard.http import FormSessions, Guard, LongCalls, Verifier
 from postroom.kernel.guard.tools import GuardedServer, Rule, approver, sends, visitors
-from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Failing, part_health
 from postroom.kernel.serving.json_door import answer_in_one_shape
 from postroom.kernel.serving.mcp import (
@@ -84,21 +82,6 @@ _OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK, CHANNELS)
 NOTHING_MADE: Final = re.compile(r"/contacts/resolve|/v1/people/[^/]+/attention/preview")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Once:
-    """What it takes to answer the same call once, and to write down who made it."""
-
-    keys: StoredIdempotencyKeys
-    clock: Clock
-    mint: Callable[[int], str]
-    audit: StoredAudit
-
-
-def once_of(store: Store, clock: Clock) -> Once:
-    keys = StoredIdempotencyKeys(store.database)
-    return Once(keys=keys, clock=clock, mint=store.ids.mint, audit=store.audit)
-
-
 def answered_by_key(path: str) -> bool:
     return path.startswith(_KEYED) and NOTHING_MADE.fullmatch(path) is None and not has_own_key(path)
 
@@ -114,45 +97,31 @@ def has_own_key(path: str) -> bool:
     return path in OWN_KEY or any(one.fullmatch(path) for one in (_PAIR, _CORRECTION))
 
 
-def api_app(
-    registry: CollectorRegistry,
-    verifier: Verifier,
-    *,
-    routers: Sequence[APIRouter] = (),
-    console: ASGIApp | None = None,
-    server: MCPServer[Any] | None = None,
-    failing: Failing,
-    once: Once,
-    sessions: SessionBounds = SessionBounds(),  # noqa: B008  # frozen
-    hosts: tuple[str, ...],
-    origins: tuple[str, ...],
-    household: str = "",
-) -> ASGIApp:
-    """With an MCP server, assistants find its tools at /mcp of the same port; people find the console at /console."""
-    transport = McpTransport(server) if server else None
+def api_app(world: World, routers: Sequence[APIRouter], server: MCPServer[Any], console: ASGIApp | None) -> ASGIApp:
+    """Assistants find the server's tools at /mcp of the same port; people find the console at /console."""
+    settings, store, transport = world.settings, world.store, McpTransport(server)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        async with transport.running() if transport else nullcontext():
+        async with transport.running():
             yield
 
     app = FastAPI(title="Postroom", version="1", docs_url=None, redoc_url=None, lifespan=lifespan)
 
-    _add_open_pages(app, registry, failing, household)
+    _add_open_pages(app, world.registry, world.loops.troubles, settings.household_id)
     answer_in_one_shape(app)
     for router in routers:
         app.router.routes.extend(router.routes)  # as they are: a router included is understood route by route again
-    if transport:
-        app.router.routes.extend(transport.routes)
+    app.router.routes.extend(transport.routes)
     describe(app)
     declare_key(app, lambda path: answered_by_key(path) or has_own_key(path))
-    noted = AuditedCalls(app, once.audit, once.clock)
-    reached = McpSessions(transport.around(noted) if transport else noted, sessions)
+    _, sessions = bounds_of(settings.serving)
+    reached = McpSessions(transport.around(AuditedCalls(app, store.audit, world.clock)), sessions)
     inner = AnsweredOnce(
         reached,
-        keys=once.keys,
-        clock=once.clock,
-        mint=once.mint,
+        keys=StoredIdempotencyKeys(store.database),
+        clock=world.clock,
+        mint=store.ids.mint,
         answered_by_key=answered_by_key,
         refuses_key=refuses_key,
     )
@@ -163,13 +132,13 @@ def api_app(
         public, own_doors = (*public, "/", CONSOLE), (*own_doors, CONSOLE)
     return Guard(
         inner,
-        verifier=verifier,
+        verifier=world.tokens,
         public=public,
         own_doors=own_doors,
         without_referrer=(ASK_LINK,),
         streamed={UPLOADS: MOST_UPLOAD_BYTES},
-        hosts=hosts,
-        origins=origins,
+        hosts=settings.served_hosts,
+        origins=settings.allowed_origins,
     )
 
 
