@@ -33,19 +33,12 @@ _As = Annotated[
 ]
 
 
-_FORMER: Final = {"to": "recipient", "key": "idempotency_key", "expires": "expires_in_seconds"}
-_Former = Annotated[str | None, typer.Option(hidden=True)]
-
-
 @with_options_of(NotifyPerson, COMMAND)
 def notify(
     butler: _As = None,
     attach: Annotated[
         list[Path] | None, typer.Option("--attach", help="A file that goes with it; may be given several times.")
     ] = None,
-    to: _Former = None,
-    key: _Former = None,
-    expires: _Former = None,
     home: Home = None,
     roster: Roster = None,
     json: Json = False,
@@ -53,9 +46,9 @@ def notify(
 ) -> None:
     """Send a message; exits with 0 delivered, stored or held, 3 muted, 1 refused or failed; POSTROOM_URL: elsewhere."""
     settings = glance_from_process(overrides := {"home": home, "roster": roster})
-    one = read_typed(NotifyPerson, _current(typed, {"to": to, "key": key, "expires": expires}), COMMAND)
+    one = read_typed(NotifyPerson, typed, COMMAND)
     if one.message is None:
-        raise SettingsError("MESSAGE: is required.")
+        raise SettingsError("MESSAGE: is required: say what to send, or give - to read it.")
     _check_words(one)
     asked = one.model_dump(exclude_none=True)
     if asked.get("message") == "-":
@@ -70,18 +63,6 @@ def notify(
         send = partial(_here, settings, overrides, butler or _BUTLER)
     answer = _until_there_is_room(send, asked, settings.notify_wait_seconds)
     _show(answer, json, overrides, one.recipient or "")
-
-
-def _current(typed: dict[str, Any], former: Mapping[str, str | None]) -> dict[str, Any]:
-    """What was typed under a former name is still taken, and told what it is called now."""
-    for name, value in former.items():
-        if value is not None:
-            now, flag = _FORMER[name], flags_of(NotifyPerson, _FORMER[name], COMMAND)[0]
-            if typed.get(now) is not None:
-                raise SettingsError(f"--{name}: is called {flag} now; give one of them.")
-            complain(f"--{name} is called {flag} now.")
-            typed[now] = value
-    return typed
 
 
 def _name_them(overrides: Mapping[str, str | None], who: str) -> None:

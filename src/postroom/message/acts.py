@@ -247,6 +247,7 @@ COMMAND: Final = Command(
         "wait_seconds": CommandOption(words="How long to wait for the outcome; what a limit refuses is tried again"),
     },
     without=(*_IN_A_CONVERSATION, "attachments"),  # files are handed in by --attach
+    former={"--to": "recipient", "--key": "idempotency_key", "--expires": "expires_in_seconds"},
 )
 
 

@@ -133,8 +133,11 @@ def as_called_now(kind: type[Act[Any]], typed: Mapping[str, Any], command: Comma
     given = dict(typed)
     for flag, name in command.former.items():
         if _is_typed(value := given.pop(_former_name(flag), None)):
-            complain(f"{flag} is called {flags_of(kind, name, command)[0]} now.")
-            given[name] = given[name] if _is_typed(given.get(name)) else value
+            now = flags_of(kind, name, command)[0]
+            if _is_typed(given.get(name)):
+                raise SettingsError(f"{flag}: is called {now} now; give one of them.")
+            complain(f"{flag} is called {now} now.")
+            given[name] = value
     return given
 
 
