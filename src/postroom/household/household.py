@@ -23,7 +23,6 @@ from postroom.butlers.loading import check_modules, loaded_modules
 from postroom.butlers.messenger.server import build_server as build_messenger
 from postroom.butlers.routing import SWITCHBOARD_ACTS, UNLISTED
 from postroom.butlers.tools import (
-    ELSEWHERE,
     ELSEWHERE_THAN_MESSENGER,
     ELSEWHERE_THAN_SWITCHBOARD,
     add_message_tools,
@@ -259,7 +258,6 @@ class _Builder:
             server = self._servers[butler.name]
             if butler.name not in (MESSENGER, SWITCHBOARD):
                 butler_asks(server, butler, self._asking)
-                server.point_elsewhere(ELSEWHERE)
             if butler.modules.calendar is not None:
                 add_tools(server, CALENDAR_ACTS, butler.modules.calendar, butler=butler.name)
             self._peers.add(butler.name, server)

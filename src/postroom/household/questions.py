@@ -15,7 +15,7 @@ from postroom.approvals.store.approvals import ApprovalRide
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.turn import NoticeBook
 from postroom.butlers.daemon import Butler
-from postroom.butlers.tools import ASSISTANTS_ELSEWHERE
+from postroom.butlers.tools import ASSISTANTS_ELSEWHERE, ELSEWHERE
 from postroom.connectors.app import agency_of
 from postroom.conversations.inbound import Handler
 from postroom.delivery.accept import Plane
@@ -55,9 +55,9 @@ from postroom.settings import Settings
 
 def butler_asks(server: GuardedServer, one: Butler, parts: AskingParts) -> None:
     """The butler itself asks, and its sessions do under their own tokens."""
-    add_ask_tools(server, parts.desk, parts.state_key)
+    add_ask_tools(server, parts.desk, parts.state_key, without=ELSEWHERE)
     add_ready_prompts(server)
-    server.policy.allow(dict.fromkeys(ASK_TOOLS, tools_butler(one.name)))
+    server.policy.allow(dict.fromkeys(set(ASK_TOOLS) - ELSEWHERE.keys(), tools_butler(one.name)))
 
 
 def assistants_ask(server: GuardedServer, parts: AskingParts) -> dict[str, Rule]:

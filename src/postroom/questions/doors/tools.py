@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, Final
@@ -119,15 +119,15 @@ def _progress(call: Call[Any], wait_seconds: float) -> Progress | None:
     return report
 
 
-def add_ask_tools(server: GuardedServer, desk: QuestionDesk, state_key: bytes) -> None:
-    """`state_key` seals what clients keep for us."""
+def add_ask_tools(server: GuardedServer, desk: QuestionDesk, state_key: bytes, without: Collection[str] = ()) -> None:
+    """`without` are tools that are not here; `state_key` seals what clients keep for us."""
     verifier = server.policy.verifier
 
     def name_of(context: ServerRequestContext[Any, Any]) -> str | None:
         principal: Principal | None = caller_of(context, verifier)
         return None if principal is None else str(principal)
 
-    add_tools(server, ACTS, desk)
+    add_tools(server, [one for one in ACTS if one.declared.tool and one.declared.tool.name not in without], desk)
     add_extension(server, QuestionTasks(desk.forms, verifier, LONG_TOOLS))
     keep_request_state(server, state_key, MAX_DEADLINE_SECONDS, name_of)
 
