@@ -11,8 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from postroom.attention.state import NoticeSend, SendKind, Standing
 from postroom.kernel.database.rows import to_json
 from postroom.kernel.values.fields import strict_json
+from postroom.message.outgoing import Outgoing
+from postroom.message.wishes import AcceptedNotice
 from postroom.questions.model import Option, QuestionAnswer, QuestionKind, Wording, wording_object
 
 EVERY_MS: Final = 24 * 3600 * 1000 // 10_000  # ten thousand a day, so that the last day is the same at every size
@@ -29,6 +32,13 @@ _WORDING = _written(
     strict_json(wording_object(Wording(kind=QuestionKind.CHOICE, question="May it go?", options=_CHOICE)))
 )
 _ANSWER = _written(to_json(QuestionAnswer(value="yes")))
+_STANDING = _written(
+    to_json(Standing(notice=AcceptedNotice(id="n", person="p0", agent="butler0", created_us=0, channel="telegram")))
+)
+_OUTGOING = _written(to_json(Outgoing(origin_butler="butler0", channel="telegram", message="May it go?")))
+_SEND = _written(
+    to_json(NoticeSend(key="s", kind=SendKind.NOTICE, at_us=0, notices=("n",), person="p0", channel="telegram"))
+)
 _PERSON = f"'p' || ({{k}} % {PEOPLE})"
 _AGENT = "'butler' || ({k} % 4)"
 
@@ -293,8 +303,8 @@ FILLINGS: Final = (
             "created_at": "{at}",
             "fingerprint": "'f'",
             "request_id": "'r' || {id}",
-            "standing": "'{{}}'",
-            "outgoing": "'{{}}'",
+            "standing": _STANDING,
+            "outgoing": _OUTGOING,
         },
     ),
     Filling(
@@ -309,8 +319,8 @@ FILLINGS: Final = (
             "replaced": "FALSE",
             "delivery_id": "{id}",
             "request_id": "'r' || {id}",
-            "send": "'{{}}'",
-            "outgoing": "'{{}}'",
+            "send": _SEND,
+            "outgoing": _OUTGOING,
             "fence": "1",
         },
     ),

@@ -177,7 +177,8 @@ async def test_a_question_is_changed_and_taken_back_by_its_id(home: Path) -> Non
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (("notify", "Hello", "--wait", "98765432101"), "'--wait': must be at most 600"),
+        (("notify", "Hello", "--wait", "98765432101"), "--wait: must be at most 600"),
+        (("notify", "Hello", "--expires-in", "98765432101"), "--expires-in: must be at most 2,592,000"),
         (("revise", "0123", "Hello", "--wait", "98765432101"), "'--wait': must be at most 600"),
         (("recall", "0123", "--wait", "98765432101"), "'--wait': must be at most 600"),
         (("people", "edit", "owner", "--rank", "99"), "'--rank': must be at most 50"),

@@ -157,8 +157,11 @@ def _here(
 
 def _check_words(one: NotifyPerson) -> None:
     for name, about in arguments_schema(NotifyPerson, COMMAND)["properties"].items():
-        if "enum" in about and (word := getattr(one, name)) is not None:
-            _check(flags_of(NotifyPerson, name, COMMAND)[0], word, about["enum"])
+        flag, given = flags_of(NotifyPerson, name, COMMAND)[0], getattr(one, name)
+        if "enum" in about and given is not None:
+            _check(flag, given, about["enum"])
+        if isinstance(given, int | float) and given > about.get("maximum", given):
+            raise SettingsError(f"{flag}: must be at most {about['maximum']:,}.")
 
 
 def _check(option: str, word: str, known: Iterable[str]) -> None:

@@ -11,11 +11,12 @@ from threading import Event
 import pytest
 from sqlalchemy import Connection, text
 from tests.kernel.database.test_postgres_signals import Ear
+from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
 from tests.questions.sample_questions import new_question
 from tests.support.counted import CountedLoops
 
-from postroom.kernel.database.engine import Coalescer, Database, Marks, QuestionNotices, Repeated
+from postroom.kernel.database.engine import Coalescer, Marks, QuestionNotices, Repeated
 from postroom.kernel.database.postgres import PostgresDatabase, listening
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.running.process import Seal
@@ -228,8 +229,9 @@ async def test_by_halves_some_go_on_while_the_others_are_written() -> None:
     assert [len(batch) for batch in tens.batches] == [100, 64, 36]
 
 
-async def test_the_place_in_a_stream_is_kept(database: Database) -> None:
-    assert await Marks(database).offset("telegram") is None
-    for position in (5, 9):
-        await Marks(database).save_offset("telegram", position)
-    assert await Marks(database).offset("telegram") == 9
+async def test_the_place_in_a_stream_is_kept(tmp_path: Path) -> None:
+    async with opened_file(tmp_path) as database:
+        assert await Marks(database).offset("telegram") is None
+        for position in (5, 9):
+            await Marks(database).save_offset("telegram", position)
+        assert await Marks(database).offset("telegram") == 9
