@@ -181,7 +181,7 @@ _LISTED = {
         "Print a link that signs you in to the console; it works once, for ten minutes.",
     ),
     "login-mail": (
-        "postroom.channels.email.commands:login_mail",
+        "postroom.channels.commands:login_mail",
         "Let Google or Microsoft grant access to a mailbox, without a password.",
     ),
     "notify": (

@@ -29,12 +29,12 @@ from postroom.testing.checks import (
     ensure_discreet,
     ensure_ended,
     everything_said,
+    hearing,
     overhearing,
     own,
     standard,
     told,
 )
-from postroom.testing.hearing import hearing
 from postroom.testing.proofs import capability_proofs
 from postroom.testing.servers.http import FakeServer, closed_port
 from postroom.testing.texts import properties
