@@ -146,7 +146,7 @@ async def test_both_are_heard_and_each_from_its_own_place(bots: TwoBots) -> None
         await one.shows("Which butler do you mean?")
 
     async def offsets() -> bool:
-        marks = parts(bots.house).marks
+        marks = parts(bots.house).world.store.marks
         return None not in [await marks.offset(name) for name in ("telegram", "work")]
 
     assert await until(offsets)
