@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "explanation" / "performance.md"
 BEGIN = "<!-- written by `make bench ARGS=door`: begin -->"
 END = "<!-- written by `make bench ARGS=door`: end -->"
-TRIVIAL, STORED, DELIVERED = "trivial tool (`status`)", "`notify`, until stored", "`notify`, until delivered"
+TRIVIAL, STORED, DELIVERED = "a call without work", "`notify`, until stored", "`notify`, until delivered"
 
 _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -60,7 +60,7 @@ Results = dict[tuple[str, str, int], Timings]  # database, tool, how many at onc
 
 def request(what: str) -> tuple[str, dict[str, Any]]:
     if what == TRIVIAL:
-        return "status", {}
+        return "notify_status", {"delivery_id": "none of ours"}  # read, refused and answered, and nothing looked up
     number = next(_numbers)
     arguments = {"channel": "telegram", "message": f"message {number} " + "x" * 120, "recipient": str(100_000 + number)}
     return "notify", {**arguments, **({"wait_seconds": 0} if what == STORED else {})}
@@ -148,7 +148,7 @@ def table(results: Results) -> str:
         f"times are of every call: {machine()}. CPU is the household's. The caller is "
         "another process on the same cores.",
         "",
-        "| database | tool | at once | calls/s | p50 / p95 ms | p50 against the trivial tool | CPU, µs/call |",
+        "| database | tool | at once | calls/s | p50 / p95 ms | p50 against no work | CPU, µs/call |",
         "|---|---|--:|--:|--:|--:|--:|",
     ]
     for (name, what, at_once), made in sorted(results.items(), key=lambda one: (one[0][0], one[0][2], one[1].p50)):

@@ -108,7 +108,7 @@ def _sqlite_batch(batch: list[NewDelivery]) -> list[list[tuple[ManyRows, list[An
         [
             (lite._SETTLE, [rows.settle_values(one) for one in done]),
             (lite._ATTEMPT, [rows.attempt_values(one) for one in done]),
-            (lite._RECEIPT, [(one.claim.id, 1, "1", one.at_us, None) for one in done]),
+            (lite._RECEIPT, [rows.receipt_values(one.claim, Receipt("1"), one.at_us) for one in done]),
         ],
     ]
 
@@ -141,7 +141,7 @@ async def _write(connection: Connection, batch: list[tuple[str, list[Any]]]) -> 
 
 def _postgres_batch(batch: list[NewDelivery]) -> list[tuple[str, list[Any]]]:
     done = [settlement(new) for new in batch]
-    settled = columns([(*rows.settle_values(one), 1, None) for one in done])
+    settled = columns([(*rows.settle_values(one), *pg._received(one)) for one in done])
     attempts = columns([values for one in done if (values := rows.attempt_values(one))])
     return [
         (pg._INSERT, [*columns([rows.insert_values(new, _AT_ONCE) for new in batch]), True, *MARKS]),
