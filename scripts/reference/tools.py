@@ -13,7 +13,7 @@ from mcp_types import Tool
 from scripts.reference.households import PEOPLE, Shown
 from scripts.reference.markdown import code, kind, page, table
 
-from postroom.butlers.tools import CORE_TOOL_NAMES
+from postroom.butlers.daemon import CORE_TOOL_NAMES
 from postroom.desk.model import PopupSettings
 from postroom.desk.server import build_server as build_desk
 from postroom.kernel.guard.tools import visitors

@@ -19,12 +19,12 @@ from typing import Any
 from tests.support.counted import CountedLoops
 from tests.support.worlds import world_of
 
+from postroom.butlers.daemon import build_server
 from postroom.butlers.loading import LoadedModules
 from postroom.butlers.runtimes.process import ProcessPrograms
 from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.butlers.store import StoredSessions
-from postroom.butlers.tools import build_server
 from postroom.household.butlers import build_butler, start_sessions
 from postroom.household.console import RunningHousehold
 from postroom.household.household import running

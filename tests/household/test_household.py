@@ -20,9 +20,9 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL
+from postroom.butlers.daemon import CORE_TOOL_NAMES
 from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.store import StoredSessions
-from postroom.butlers.tools import CORE_TOOL_NAMES
 from postroom.cli.doctor.checks import look_at_loops
 from postroom.household import household as wiring
 from postroom.household.butlers import credentials_of

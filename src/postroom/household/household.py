@@ -18,16 +18,16 @@ from postroom.attention.acts import ACTS as ATTENTION_ACTS
 from postroom.attention.attention import Attention
 from postroom.butlers.acts import ShowButler
 from postroom.butlers.calendar.acts import CALENDAR_ACTS
-from postroom.butlers.daemon import Butler
-from postroom.butlers.loading import check_modules, loaded_modules
-from postroom.butlers.messenger.server import build_server as build_messenger
-from postroom.butlers.routing import SWITCHBOARD_ACTS, UNLISTED
-from postroom.butlers.tools import (
+from postroom.butlers.daemon import (
     ELSEWHERE_THAN_MESSENGER,
     ELSEWHERE_THAN_SWITCHBOARD,
+    Butler,
     add_message_tools,
     build_server,
 )
+from postroom.butlers.loading import check_modules, loaded_modules
+from postroom.butlers.messenger.server import build_server as build_messenger
+from postroom.butlers.routing import SWITCHBOARD_ACTS, UNLISTED
 from postroom.connectors.tools import ACTS as ASSISTANT_ACTS
 from postroom.console.live import Bulk, Changes
 from postroom.delivery.accept import Plane

@@ -13,8 +13,7 @@ from fastapi import APIRouter
 from postroom.connectors.app import agency_of
 from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsoleSection
-from postroom.conversations.acts import press_router
-from postroom.conversations.inbound import Handler, of_messages
+from postroom.conversations.inbound import Handler, of_messages, press_router
 from postroom.delivery.accept import Plane
 from postroom.household.channels import (
     SandboxAddress,

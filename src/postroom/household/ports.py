@@ -27,7 +27,7 @@ from postroom.attention.attention import Attention
 from postroom.channels.acts import ListChannels
 from postroom.connectors.profile import PATH as LLMS
 from postroom.connectors.profile import llms_text
-from postroom.conversations.acts import PATH as CHANNELS
+from postroom.conversations.inbound import PATH as CHANNELS
 from postroom.delivery.notify import Notifier
 from postroom.delivery.routes import (
     MOST_UPLOAD_BYTES,

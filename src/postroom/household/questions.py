@@ -14,8 +14,7 @@ from postroom.approvals.card import Deciders, Watch, outside_console, ruling_by
 from postroom.approvals.store.approvals import ApprovalRide
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.turn import NoticeBook
-from postroom.butlers.daemon import Butler
-from postroom.butlers.tools import ASSISTANTS_ELSEWHERE, ELSEWHERE
+from postroom.butlers.daemon import ASSISTANTS_ELSEWHERE, ELSEWHERE, Butler
 from postroom.connectors.app import agency_of
 from postroom.conversations.inbound import Handler
 from postroom.delivery.accept import Plane
