@@ -220,6 +220,7 @@ def test_what_fits_is_left_alone(text: str) -> None:
         pytest.param(" " * 30 + "cd", ["cd"], id="leading gap"),
         pytest.param("cd" + "\n" * 30, ["cd"], id="trailing gap"),
         pytest.param("aaaaaaaa👨‍👩‍👧b", ["aaaaaaaa", "👨‍👩‍👧b"], id="family stays together"),
+        pytest.param("\n\n \n👨‍👩‍👧", ["👨‍👩‍👧"], id="family stays together behind a gap"),
         pytest.param("aaaaaaaaae\u0301b", ["aaaaaaaaa", "e\u0301b"], id="accent stays with its letter"),
         pytest.param("aaaaaaaaa😀", ["aaaaaaaaa", "😀"], id="surrogate pair"),
         pytest.param("a" + "\u0301" * 14, ["a" + "\u0301" * 9, "\u0301" * 5], id="unavoidable"),

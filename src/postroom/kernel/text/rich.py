@@ -346,7 +346,8 @@ def _cut(text: str, start: int, end: int) -> int:
             return found
     if ink >= end:
         return end
-    return next((index for index in range(end, ink, -1) if is_boundary(text, index)), end)
+    alone = ink if ink > start else end  # without the space before it, the next character may fit whole
+    return next((index for index in range(end, ink, -1) if is_boundary(text, index)), alone)
 
 
 def _last_break(wanted: re.Pattern[str], text: str, start: int, end: int) -> int | None:
