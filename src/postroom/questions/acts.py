@@ -500,7 +500,6 @@ class CancelAsk(_AboutQuestions[AskBody]):
 
 @act(
     by=EVERYONE,
-    tool=Tool("revise_ask", _CHANGES),
     route=HttpRoute("POST /v1/asks/{ask_id}/revise", _TAG, summary="Change a question that is open"),
 )
 class ReviseAsk(_Worded[AskBody]):

@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from postroom.kernel.serving.json_door import Strict, Text
 from postroom.kernel.values.fields import (
     did_you_mean,
     field_error,
@@ -24,13 +23,17 @@ from postroom.kernel.values.fields import (
 )
 
 
-class Inner(Strict):
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Inner(_Strict):
     colour: Literal["red", "blue"]
 
 
-class Body(Strict):
-    key: Annotated[Text | None, Field(min_length=8, max_length=12)] = None
-    name: Annotated[Text, Field(min_length=1)] = "x"
+class Body(_Strict):
+    key: Annotated[str | None, Field(min_length=8, max_length=12)] = None
+    name: Annotated[str, Field(min_length=1)] = "x"
     many: Annotated[list[str], Field(min_length=1, max_length=2)] = Field(default=["one"])
     count: Annotated[int, Field(ge=1, le=20)] = 1
     inner: Inner | None = None
@@ -44,7 +47,6 @@ class Body(Strict):
         ({"key": "short"}, "key", "must have at least 8 characters"),
         ({"key": "far too long for it"}, "key", "must have at most 12 characters"),
         ({"name": ""}, "name", "must have at least 1 characters"),
-        ({"name": "a\0b"}, "name", "must not contain NUL"),
         ({"name": 5}, "name", "must be text"),
         ({"many": []}, "many", "must have at least 1 items"),
         ({"many": ["a", "b", "c"]}, "many", "must have at most 2 items"),

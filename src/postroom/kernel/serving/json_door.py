@@ -8,13 +8,13 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mappi
 from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.requests import Request as RequestsRequest
@@ -25,7 +25,7 @@ from starlette.types import Send
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import Code, PostroomError, Refused, failure_document
-from postroom.kernel.values.fields import field_error, strict_json, text_problem
+from postroom.kernel.values.fields import field_error, strict_json
 from postroom.kernel.values.ids import seconds
 
 # Server-sent events: writes what a door's looks yield, and ends by itself.
@@ -190,23 +190,6 @@ async def while_connected(request: RequestsRequest, work: Coroutine[Any, Any, Va
 async def _gone(request: RequestsRequest) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-# What every JSON door asks of a body: the fields it knows, of the types it says, in text that can be kept.
-
-
-def _keepable(value: str) -> str:
-    if problem := text_problem(value):
-        raise ValueError(problem)
-    return value
-
-
-Text = Annotated[str, AfterValidator(_keepable)]
-Agent = Annotated[Text, Field(min_length=3, max_length=255, examples=["agent://household/owner"])]
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 # How a JSON door says no: always `ok: false`, a code, a sentence and the fields concerned.

@@ -27,18 +27,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f", did you mean '{found}'?" if found else "."
 
 
-# Names that are known: what a caller wrote wrongly is named, with the nearest that exists.
-
-
-def known_fields(asked: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """Raises ValidationError; an absent value and a null are the same."""
-    if unknown := [name for name in asked if name not in known][:_MOST_UNKNOWN]:
-        raise ValidationError.of(
-            [FieldError(printable(one), f"unknown field{did_you_mean(one, known)}", "unknown_field") for one in unknown]
-        )
-    return {name: value for name, value in asked.items() if value is not None}
-
-
 # What is wrong with a field, in our words: the library's would repeat what was sent and point to its own pages.
 
 _PLACES: Final = ("body", "query", "path", "header")
