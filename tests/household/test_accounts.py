@@ -26,6 +26,7 @@ from postroom.message.delivery import REPEAT_MARK, Message, Receipt
 from postroom.message.inbound import LateNews, Listened, NewsKind
 from postroom.overview.commands import timeline
 from postroom.questions.model import PresentationStatus, QuestionStatus
+from postroom.questions.shapes import QuestionView
 from postroom.sandbox.server import Sandbox, serve
 from tests.contract.bot_api import BotApi, raw_reply
 from tests.fakes.accounts import accounts_at
@@ -348,6 +349,51 @@ async def test_a_message_and_a_card_go_out_and_the_press_comes_back(home: Path, 
     assert (sent["status"], sent["delivery"]["channel"]) == ("ok", kind)
     assert question.answer is not None and question.answer.value == "yes"
     assert question.answered_by is not None and question.answered_by.channel == kind
+
+
+APPROVE: dict[str, Any] = {"kind": "approve", "options": None}
+PERMISSION: dict[str, Any] = {
+    "options": [{"value": "allow", "label": "Allow"}, {"value": "deny", "label": "Deny"}],
+    "allow_text": False,
+}
+
+
+@pytest.mark.requirement("house:ntfy-buttons-answer")
+@pytest.mark.parametrize(("token", "status"), [("", QuestionStatus.OPEN), ("tk_x", QuestionStatus.ANSWERED)])
+async def test_where_all_may_read_the_topic_a_press_decides_nothing_and_the_card_stays_open_and_says_where_to_decide(
+    home: Path, token: str, status: QuestionStatus
+) -> None:
+    async with fakes() as services:
+        accounts = accounts_at(services)
+        accounts["channels"]["ntfy"]["token"] = token
+        async with living(home, LIFTED, QUICK, accounts) as house:
+            await has_address(house, "ntfy", rank=1, address=OWNERS["ntfy"])
+            for button, asked in (("Approve", APPROVE), ("Allow", PERMISSION), ("Deny", PERMISSION)):
+                view = await ask(house, channels=["ntfy"], question=f"May I, {button}?", **asked)
+                await press_as_a_reader(house, await on_the_topic(house, view, "May I"), button)
+                told = f"{button}: answered by" if token else "Open the console to decide this."
+                card = await on_the_topic(house, view, told)
+                question = await parts(house).store.get(view.question.id)
+
+                assert question is not None and question.status is status
+                assert [one["label"] for one in card["buttons"]] == ([] if token else ["Open"])
+
+
+async def on_the_topic(house: Living, view: QuestionView, words: str) -> dict[str, Any]:
+    """The card of this question as it is shown now, once it says this."""
+
+    async def look() -> dict[str, Any] | None:
+        cards = [one for one in await house.received("ntfy") if view.question.wording.question in one["text"]]
+        return next((one for one in cards if words in one["text"] and not one["deleted"]), None)
+
+    return await until(look)
+
+
+async def press_as_a_reader(house: Living, card: dict[str, Any], button: str) -> None:
+    """Whoever can read the topic of the card sees what its button would post, and posts it."""
+    action = next(one for one in card["body"]["actions"] if one["label"] == button)
+    async with house.http.post(action["url"], data=action["body"]) as response:
+        assert response.status == 200, await response.text()
 
 
 @pytest.mark.requirement("notify:channel-validation", "notify:unsupported-channel")

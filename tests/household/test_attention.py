@@ -279,7 +279,7 @@ async def test_what_a_digest_counts_is_in_it_and_nothing_else_is_called_sent(hom
         assert waits["status"] == "deferred"
 
         await attention.set_policy("owner", Policy())
-        await until(lambda: _all_digested(attention, [one["notice_id"] for one in asked]))
+        await until(lambda: _all_are(attention, asked, NoticeState.DIGESTED))
         told = [
             await alive.call(butler, "notify_status", {"notice_id": asked[place]["notice_id"]})
             for butler, place in (("general", 0), ("general", 39), ("health", 40))
@@ -293,8 +293,34 @@ async def test_what_a_digest_counts_is_in_it_and_nothing_else_is_called_sent(hom
     assert "41 notices" in shown[0] and any("cellar" in line for line in shown[:8]), shown[:8]
 
 
-async def _all_digested(attention: Attention, names: list[str]) -> bool:
-    return all([await _is(attention, one, NoticeState.DIGESTED) for one in names])
+@pytest.mark.requirement("attention:digest")
+@pytest.mark.parametrize("sent", [0, 1])
+async def test_of_a_digest_that_did_not_arrive_or_broke_off_no_agent_is_told_that_it_was_shown(
+    home: Path, sent: int
+) -> None:
+    async with living(home, LIFTED, QUICK) as alive:
+        attention = attention_of(alive)
+        await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
+        asked = [await alive.notify(butler="general", message=f"Offer {n}: {'cheap ' * 40}") for n in range(30)]
+        asked.append(await alive.notify(message="The cellar is under water"))
+        for _ in range(sent):
+            await alive.fault(channel="telegram", delay_seconds=0.01)
+        await alive.fault(channel="telegram", status=400, times=-1)
+
+        await attention.set_policy("owner", Policy())
+        await until(lambda: _all_are(attention, asked, NoticeState.UNDELIVERABLE))
+        told = [
+            await alive.call(butler, "notify_status", {"notice_id": asked[place]["notice_id"]})
+            for butler, place in (("general", 0), ("general", 29), ("health", 30))
+        ]
+        texts = await alive.texts()
+
+    assert [(one["status"], one["notice_state"]) for one in told] == [("error", "undeliverable")] * 3
+    assert len(texts) == sent
+
+
+async def _all_are(attention: Attention, answers: list[dict[str, Any]], state: NoticeState) -> bool:
+    return all([await _is(attention, one["notice_id"], state) for one in answers])
 
 
 # Every moment that a person reads is in their zone: as their policy says, their record, the household, or UTC.

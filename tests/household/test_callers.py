@@ -6,6 +6,9 @@ import asyncio
 import re
 import sqlite3
 import threading
+from collections import Counter
+from contextlib import AsyncExitStack
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +25,7 @@ from postroom.people.names.normalise import normalise
 from postroom.people.store import people
 from postroom.questions.acts import AskPeople
 from tests.console.http import calling
-from tests.household.asked_household import ask, labels, parts, phone, until
+from tests.household.asked_household import ask, labels, parts, phone, press, until
 from tests.household.living import LIFTED, QUICK, Living, living
 
 # One caller must not harm the others: whoever sends much, or what takes long, waits for itself alone.
@@ -164,6 +167,35 @@ async def test_what_the_limit_refuses_is_never_read(home: Path, monkeypatch: pyt
 
     assert [status for status, _ in answers] == [200, 200, 429, 429, 429, 429]
     assert reader.read <= 2
+
+
+async def test_half_sent_forms_and_the_held_waits_of_one_token_leave_everybody_else_answered(home: Path) -> None:
+    bounds = {"serving": {"connections_per_peer": 60, "requests_per_caller": 20}}
+    async with living(home, QUICK, LIFTED, bounds) as house, AsyncExitStack() as crowd:
+        api = urlsplit(house.household.addresses["api"])
+
+        async def caller(line: str, *more: str) -> asyncio.StreamReader:
+            reader, writer = await asyncio.open_connection(api.hostname, api.port)
+            crowd.callback(writer.close)
+            writer.write("\r\n".join((f"{line} HTTP/1.1", f"Host: {api.netloc}", *more, "", "")).encode())
+            return reader
+
+        ci, health = house.tokens.create(Principal(Role.PROGRAM, "ci", person="owner")), house.token("health")
+        _, asked = await ask_over_http(house, ci, "Shall I build?")
+        wait = (f"GET /v1/asks/{asked['ask_id']}?wait_seconds=60", f"Authorization: Bearer {ci}")
+        waits = [asyncio.create_task((await caller(*wait)).readline()) for _ in range(30)]
+        refused = [await one for one in islice(asyncio.as_completed(waits), 10)]
+        for _ in range(90):
+            await caller("POST /a/x", "Content-Type: application/x-www-form-urlencoded", "Content-Length: 9")
+        well = await (await caller("GET /health")).readline()
+        lunch, _ = await post(house, health, message="Lunch is ready")
+        stove, _ = await ask_over_http(house, health, "Is the stove off?")
+        await press(house, await phone(house, "Shall I build?"), "yes")
+        told = Counter([(await one).split()[1] for one in waits])
+
+    assert {one.split()[1] for one in refused} == {b"429"}
+    assert (well.split()[1], lunch, stove) == (b"200", 200, 201)
+    assert told == {b"200": 20, b"429": 10}
 
 
 async def test_a_name_longer_than_any_is_nobody_and_is_compared_with_nobody(

@@ -171,12 +171,6 @@ async def test_the_probe_names_the_account(ntfy: Ntfy) -> None:
     assert await ntfy.probe(5.0) == "sandbox"
 
 
-PERMISSION: dict[str, Any] = {
-    "options": [{"value": "allow", "label": "Allow"}, {"value": "deny", "label": "Deny"}],
-    "allow_text": False,
-}
-
-
 @dataclass(slots=True)
 class NtfyPost(CardPost):
     """Really sends."""
@@ -315,30 +309,3 @@ async def test_more_options_than_buttons_are_a_list_with_a_link(phone: Phone) ->
     assert "4. four" in card["text"]
     assert [(one["label"], one["data"]) for one in card["buttons"]] == [("Answer", None)]
     assert card["buttons"][0]["url"].startswith("https://home.example/a/")
-
-
-@pytest.mark.requirement("house:ntfy-buttons-answer")
-@pytest.mark.parametrize(("token", "status"), [("", QuestionStatus.OPEN), ("tk_x", QuestionStatus.ANSWERED)])
-@pytest.mark.parametrize(
-    ("button", "asked"),
-    [
-        ("Approve", {"kind": "approve", "options": None}),
-        ("Allow", PERMISSION),
-        ("Deny", PERMISSION),
-    ],
-)
-async def test_where_all_may_read_the_topic_a_press_decides_nothing_and_the_card_stays_open_and_says_where_to_decide(
-    phone: Phone, token: str, status: QuestionStatus, button: str, asked: dict[str, Any]
-) -> None:
-    ask_id = await phone.ask(**asked)
-    await phone.press(button)
-    reading = Ntfy("ntfy", f"{phone.sandbox.bot_api_url}/ntfy", token, "answers")
-    for event in (await reading.listen(None, 5.0)).events:
-        await phone.hearing.press(event)  # type: ignore[arg-type]
-    await reading.close()
-
-    assert await phone.status(ask_id) is status
-    if status is QuestionStatus.OPEN:
-        [card] = await on_the_phone(phone.sandbox)
-        assert "Open the console to decide this." in card["text"]
-        assert [one["label"] for one in card["buttons"]] == ["Open"]
