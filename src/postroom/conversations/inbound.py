@@ -139,6 +139,120 @@ async def hand_over(event: InboundEvent, handlers: Sequence[Handler], source: st
             _log.error("inbound.bug", source=source, error=type(error).__name__)
 
 
+# Who hears what people write, and in which order: the first who takes an event ends its way.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hearer:
+    """
+    `takes` is what reaches nobody behind; `because` says why they stand here.
+
+    `noted` is kept with a message that they took, for no butler is needed then: what it is about, or what it answers.
+    """
+
+    name: str
+    takes: str
+    because: str
+    noted: str = ""
+    answers: bool = False
+
+
+HEARERS: Final = (
+    Hearer(
+        name="flood",
+        takes="what one sender writes beyond the most of a minute",
+        because="before the first who stores or looks anything up, so that the presses of others need not wait",
+    ),
+    Hearer(
+        name="kept",
+        takes="what was decided before, which a crash brings again",
+        because="before all who act, so that every message is stored before anything is done about it, and done once",
+    ),
+    Hearer(
+        name="news",
+        takes="what a provider tells late of something sent",
+        because="behind no one who acts: it is nobody's words, and concerns no one else",
+    ),
+    Hearer(
+        name="threads",
+        takes="nothing: remembers where a message came in",
+        because="before all who answer, so that their answer is known to be one",
+    ),
+    Hearer(
+        name="originals",
+        takes="nothing: keeps an answer with its quotes",
+        because="before those who take answers",
+    ),
+    Hearer(
+        name="closed addresses",
+        takes="nothing: opens an address from which a person provably writes",
+        because="before all who answer there",
+    ),
+    Hearer(
+        name="codes",
+        takes="a pairing code that is right",
+        because="before questions and butlers: a code is a secret and goes to neither",
+        noted="it is about the sender's own address",
+    ),
+    Hearer(
+        name="first here",
+        takes="/here, and `write to me here` in reply to nothing",
+        because="before questions: while one waits for the next words, these are still about the place",
+        noted="it is about the sender's own address",
+    ),
+    Hearer(
+        name="notices",
+        takes="presses of a notice's buttons, /mute and /snooze",
+        because="before questions, which answer every press that is left and take words as a reply to a card",
+        noted="it is about a notice",
+    ),
+    Hearer(
+        name="commands",
+        takes="/help, /status and their like, whatever they reply to",
+        because="before questions: a command is no answer, not even as a reply to a card",
+        noted="it is a command",
+    ),
+    Hearer(
+        name="questions",
+        takes="presses; replies to a card, and the next words after its `Other`",
+        because="before the butlers, who would take an answer for a message to them",
+        noted="a question",
+        answers=True,
+    ),
+    Hearer(
+        name="intents",
+        takes="replies to a message that waits for one",
+        because="before the butlers, and before a stranger who was asked by a letter is told that nobody knows them",
+        noted="a message that waits for a reply",
+        answers=True,
+    ),
+    Hearer(
+        name="talk",
+        takes="every message that is left",
+        because="last: it is for a butler, or gets a sentence",
+    ),
+)
+
+
+def in_order(
+    handlers: Mapping[str, Handler],
+    kept: StoredInbound,
+    clock: Clock,
+    people: AskedPeople,
+    butlers: Mapping[str, bool],
+) -> list[Handler]:
+    """`handlers` by their names in the list."""
+    ordered = list[Handler]()
+    for one in HEARERS:
+        handler = handlers[one.name]
+        if one.answers:
+            handler = answering(kept, clock, handler, one.noted, people, butlers)
+        elif one.noted:
+            handler = commanding(kept, clock, handler, one.noted, people)
+        ordered.append(handler)
+    return ordered
+
+
 def of_messages(handle: MessageHandler) -> Handler:
     """Presses are for others."""
 

@@ -19,9 +19,8 @@ from postroom.conversations.inbound import (
     Forgotten,
     Handler,
     Inbound,
-    answering,
-    commanding,
     hearing_handler,
+    in_order,
     keeping_handler,
     of_messages,
     originals_handler,
@@ -114,24 +113,30 @@ async def listening(
         ear = await stack.enter_async_context(hearing(asking, channels, outbound))
         await stack.enter_async_context(world.loops.running("conversations", replying.look, wake=talk.wake))
         flood = Flood(people=people, outbound=outbound, clock=clock, most=chosen.messages_per_minute)
-        about_themselves = pairing_handlers(world, outbound)
-        told = of_messages(commands.handle)
-        answered = reply_handler(replies.take)
-        handlers = [
-            keeping_handler(kept, clock),
-            news_handler(store.news),
-            hearing_handler(store.heard_threads, clock),
-            originals_handler(store.replies, clock),
-            reopening_handler(store.closed_addresses),
-            *(commanding(kept, clock, one, "it is about the sender's own address", people) for one in about_themselves),
-            commanding(kept, clock, notices, "it is about a notice", people),
-            commanding(kept, clock, told, "it is a command", people),
-            answering(kept, clock, ear.handle, "a question", people, butlers),
-            answering(kept, clock, answered, "a message that waits for a reply", people, butlers),
-            of_messages(talk.handle),
-        ]
+        codes, first_here = pairing_handlers(world, outbound)
+        handlers = in_order(
+            {
+                "flood": of_messages(flood.handle),
+                "kept": keeping_handler(kept, clock),
+                "news": news_handler(store.news),
+                "threads": hearing_handler(store.heard_threads, clock),
+                "originals": originals_handler(store.replies, clock),
+                "closed addresses": reopening_handler(store.closed_addresses),
+                "codes": codes,
+                "first here": first_here,
+                "notices": notices,
+                "commands": of_messages(commands.handle),
+                "questions": ear.handle,
+                "intents": reply_handler(replies.take),
+                "talk": of_messages(talk.handle),
+            },
+            kept,
+            clock,
+            people,
+            butlers,
+        )
         arriving = ArrivingFiles(taking=world.files, people=people, threads=store.talk, outbound=outbound)
-        forgotten = Forgotten(kept=kept, handlers=handlers, clock=clock)
+        forgotten = Forgotten(kept=kept, handlers=handlers[1:], clock=clock)  # those were let through the flood
         await stack.enter_async_context(world.loops.running("inbound:forgotten", forgotten.look))
         for name, channel in channels.items():
             if isinstance(channel, Listen):
@@ -139,7 +144,7 @@ async def listening(
                     source=name,
                     bot=channel,
                     offsets=store.marks,
-                    handlers=[of_messages(flood.handle), *handlers],
+                    handlers=handlers,
                     clock=clock,
                     watch=ear.watch,
                     troubles=store.troubles,
