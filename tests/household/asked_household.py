@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
@@ -63,6 +64,28 @@ async def phone(house: Living, words: str) -> dict[str, Any]:
         return next((one for one in await house.received() if words in one["text"]), None)
 
     return await until(look)
+
+
+async def letter(house: Living, words: str) -> dict[str, Any]:
+    """The mail in the sandbox's mailbox that says this, as soon as there is one."""
+
+    async def look() -> dict[str, Any] | None:
+        return next((one for one in await house.received("email") if words in one["body"]), None)
+
+    return await until(look)
+
+
+def link_in(mail: dict[str, Any]) -> str:
+    """To the page of the question that this mail is about."""
+    found = re.search(r"http\S+/a/\S+", mail["body"].replace("=\n", ""))
+    assert found is not None, mail["body"]
+    return found[0]
+
+
+async def behind(house: Living, mail: dict[str, Any]) -> str:
+    """What the page says that the link in a mail leads to."""
+    async with house.http.get(link_in(mail)) as response:
+        return await response.text()
 
 
 async def press(house: Living, message: dict[str, Any], button: str, **more: Any) -> dict[str, Any]:

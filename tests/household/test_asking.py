@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal, Role
 from postroom.questions.model import PresentationStatus
 from postroom.questions.shapes import QuestionView
-from tests.household.asked_household import OWNER_CHAT, ask, labels, parts, phone, press, until, write
+from tests.household.asked_household import OWNER_CHAT, ask, behind, labels, letter, parts, phone, press, until, write
 from tests.household.calling import get, post
 from tests.household.living import LIFTED, QUICK, Living, living
 
@@ -481,13 +480,7 @@ async def ann_gets_a_letter(house: Living, edits: dict[str, Any] | None = None, 
     waits = (await until(lambda: waiting(house)))[0]
     await decide(house, waits, **({"edits": edits} if edits else {}))
 
-    async def look() -> str | None:
-        return next((one["body"] for one in await house.received("email")), None)
-
-    link = re.search(r"http\S+/a/\S+", (await until(look)).replace("=\n", ""))
-    assert link is not None
-    async with house.http.get(link[0]) as response:
-        return await response.text()
+    return await behind(house, await letter(house, "/a/"))
 
 
 async def test_the_page_behind_a_link_says_what_was_agreed_to(house: Living) -> None:

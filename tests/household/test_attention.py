@@ -26,7 +26,7 @@ from postroom.kernel.values.ids import parse_text, seconds, to_datetime
 from postroom.kernel.values.principal import Principal, Role
 from postroom.settings import Settings
 from tests.cli.command import postroom_beside
-from tests.household.asked_household import ask, phone, press, write
+from tests.household.asked_household import ask, behind, letter, phone, press, write
 from tests.household.living import LIFTED, QUICK, Living, living, settings_for
 from tests.patience import PATIENCE_SECONDS
 
@@ -343,12 +343,13 @@ async def lives_in(house: Living, zone: str) -> None:
 
 
 def said(text: str, zone: str) -> bool:
-    """An hour of this zone, by its name, and within some minutes of an hour or of now."""
-    found = re.search(r"(\d\d):(\d\d) (\S+?)[.,]?$", text.strip().splitlines()[-1])
-    assert found is not None, text
-    now = datetime.now(ZoneInfo(zone))
-    minutes = (int(found[1]) * 60 + int(found[2]) - now.hour * 60 - now.minute) % 1440
-    return found[3] == now.tzname() and any((minutes - one) % 1440 < 5 for one in (0, 1435, 60, 55, 120, 115))
+    """Hours of this zone alone, by its name, and within some minutes of an hour or of now."""
+    hours, now = re.findall(r"(\d\d):(\d\d) ([A-Z]{3,5})\b", text), datetime.now(ZoneInfo(zone))
+    apart = [(int(hour) * 60 + int(minute) - now.hour * 60 - now.minute) % 1440 for hour, minute, _ in hours]
+    assert hours, text
+    return {name for *_, name in hours} == {now.tzname()} and all(
+        any((minutes - one) % 1440 < 5 for one in (0, 1435, 60, 55, 120, 115)) for minutes in apart
+    )
 
 
 @pytest.mark.requirement("attention:every-moment-in-the-persons-zone")
@@ -362,22 +363,23 @@ def said(text: str, zone: str) -> bool:
     ],
     ids=["machine", "household", "person", "policy"],
 )
-async def test_a_card_its_closing_line_and_the_bot_say_the_hour_where_the_person_is(
+async def test_a_card_a_mail_its_page_the_closing_line_and_the_bot_say_the_hour_where_the_person_is(
     tmp_path: Path, settings: dict[str, Any], person: str | None, zone: str
 ) -> None:
     async with living(tmp_path, LIFTED, QUICK, settings) as house:
         if person is not None:
             await lives_in(house, person)
-        await ask(house, deadline_seconds=3600)
+        await ask(house, deadline_seconds=3600, channels=["telegram", "email"])
         card = await phone(house, "Ship it?")
+        mail = await letter(house, "Ship it?")
+        page = await behind(house, mail)
         await press(house, card, "yes")
         closed = await phone(house, "answered by")
         await write(house, "/mute health 2h")
         muted = await phone(house, "Muted health until")
 
-    assert said(card["text"], zone)
-    assert said(closed["text"], zone)
-    assert said(muted["text"], zone)
+    shown = [card["text"], mail["body"], page, closed["text"], muted["text"]]
+    assert [text for text in shown if not said(text, zone)] == []
 
 
 @pytest.mark.requirement("attention:every-moment-in-the-persons-zone")

@@ -15,20 +15,13 @@ from postroom.household.people import opened_people
 from postroom.message.inbound import Assurance
 from postroom.questions.model import Question, QuestionStatus
 from tests.channels.email.incoming.languages import WROTE
-from tests.household.asked_household import ask, parts, until
+from tests.household.asked_household import ask, letter, parts, until
 from tests.household.living import LIFTED, QUICK, Living, living
 
 # A question asked by mail and answered by a reply to it, in a whole household with the sandbox's mailbox.
 OWNER = "owner@sandbox.example"
 FORGED = {"Authentication-Results": "sandbox.example; dmarc=fail header.from=sandbox.example"}
 QUOTED = "\n\nOn Mon, 16 Nov 2026 at 09:00, <postroom@sandbox.example> wrote:\n> health asks:\n> Ship it?\n"
-
-
-async def letter(house: Living, words: str) -> dict[str, Any]:
-    async def look() -> dict[str, Any] | None:
-        return next((one for one in await house.received("email") if words in one["body"]), None)
-
-    return await until(look)
 
 
 async def reply(house: Living, to: dict[str, Any], body: str, **more: Any) -> None:

@@ -37,6 +37,7 @@ from tests.household.asked_household import (
     SECONDS,
     ask,
     labels,
+    letter,
     parts,
     phone,
     press,
@@ -279,13 +280,8 @@ async def test_a_revision_is_edited_in_place_and_the_old_buttons_are_dead(small:
 async def test_a_cancelled_question_is_taken_back_on_the_card_and_mail_gets_a_link(small: Living) -> None:
     view = await ask(small, channels=["telegram", "email"])
     await phone(small, "Ship it?")
-
-    async def mail() -> dict[str, Any] | None:
-        return next(iter(await small.received("email")), None)
-
-    letter = await until(mail)
-    assert letter["subject"] == "Question: Ship it?"
-    assert "1. yes\n2. no" in letter["body"] and "/a/" in letter["body"]
+    mail = await letter(small, "1. yes\n2. no")
+    assert mail["subject"] == "Question: Ship it?" and "/a/" in mail["body"]
     await parts(small).asking.cancel(HEALTH, view.question.id, "decided already")
     await phone(small, "✖️ Taken back (decided already)")
 
@@ -301,12 +297,8 @@ async def test_a_secret_never_leaves_the_house(small: Living) -> None:
     both = ["telegram", "email"]
     await ask(small, kind="text", options=None, question="What is the safe's code?", secret=True, channels=both)
     waiting = await phone(small, "has a question for you")
-
-    async def mail() -> dict[str, Any] | None:
-        return next(iter(await small.received("email")), None)
-
-    letter = await until(mail)
-    assert "safe" not in f"{waiting}{letter}"
+    mail = await letter(small, "has a question for you")
+    assert "safe" not in f"{waiting}{mail}"
 
 
 @pytest.mark.requirement("ask:secrets")
