@@ -217,18 +217,20 @@ async def test_a_session_whose_time_is_over_after_its_first_words_is_no_answer(t
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.requirement("talk:stop")
-async def test_stop_ends_what_runs_and_what_waits_in_this_conversation(house: Talking, place: MeetingPlace) -> None:
-    await house.write(2005, "/general " + script(meet(place, "long"), reply("Too late.")))
+async def test_stop_written_as_a_reply_ends_what_runs_and_what_waits_in_this_conversation(house: Talking, place: MeetingPlace) -> None:
+    await house.write(2005, "/general " + script(reply("Let me look."), meet(place, "long"), reply("Too late.")))
     await place.came("long")
+    [looking] = await house.said(2005)
     await house.write(2005, "/health " + script(reply("Never.")))
     await house.kept(2005, "running", "routed")
 
-    await house.write(2005, "/stop")
+    await house.write(2005, "/stop", reply_to_message_id=looking["message_id"])
     await place.left("long")
     await house.kept(2005, "stopped", "stopped", "handled")
     await house.write(2005, "/stop")
 
-    assert [one["text"] for one in await house.said(2005, 2)] == [ENGLISH.stopped, ENGLISH.nothing_runs]
+    said = [one["text"] for one in await house.said(2005, 3)]
+    assert said == ["Let me look.", ENGLISH.stopped, ENGLISH.nothing_runs]
     [session] = [one for one in house.rows("sessions") if "Too late." in one["prompt"]]
     assert (session["status"], session["error_message"]) == ("failed", "it was stopped")
 
