@@ -367,7 +367,6 @@ SILENCE: dict[str, tuple[str, Any, str]] = {
     "two ends": ("mute", {"agent": "x", "until": "2999-01-01T00:00:00Z", "for_seconds": 60}, "until"),
     "too long": ("mute", {"agent": "x", "for_seconds": 31 * 86_400}, "for_seconds"),
     "a thread for ever": ("mute", {"thread": "x", "until": "unmuted"}, "until"),
-    "what is mandatory": ("mute", {"category": "security"}, "category"),
     "an unknown field": ("unmute", {"agent": "x", "when": 1}, "when"),
     "no end": ("away", {}, "until"),
     "an end before its start": (
@@ -389,6 +388,16 @@ async def test_a_wrong_silence_is_refused_by_its_field(line: Telephone, act: str
     answer = await line.post(f"/v1/people/owner/{act}", body, OWNER)
 
     assert answer.status == 422 and field in fields(answer), answer
+
+
+@pytest.mark.requirement("attention:rest")
+@pytest.mark.parametrize("category", ["security", "approvals"])
+async def test_what_reaches_people_always_is_not_muted_and_said_so_by_its_name(line: Telephone, category: str) -> None:
+    answer = await line.post("/v1/people/owner/mute", {"category": category}, OWNER)
+
+    assert (answer.status, fields(answer)) == (422, ["category"])
+    assert f"category: '{category}' is mandatory here" in answer.body["error"]["message"]
+    assert (await notify(line, "All the same", category=category)).body["status"] == "ok"
 
 
 @pytest.mark.requirement("attention:rest")
