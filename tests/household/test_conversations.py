@@ -217,8 +217,11 @@ async def test_a_session_whose_time_is_over_after_its_first_words_is_no_answer(t
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.requirement("talk:stop")
-async def test_stop_written_as_a_reply_ends_what_runs_and_what_waits_in_this_conversation(house: Talking, place: MeetingPlace) -> None:
-    await house.write(2005, "/general " + script(reply("Let me look."), meet(place, "long"), reply("Too late.")))
+async def test_stop_as_a_reply_ends_what_runs_and_what_waits_in_this_conversation(
+    house: Talking, place: MeetingPlace
+) -> None:
+    looks = script(reply("Let me look."), meet(place, "long"), reply("Too late."))
+    await house.write(2005, "/general " + looks)
     await place.came("long")
     [looking] = await house.said(2005)
     await house.write(2005, "/health " + script(reply("Never.")))
