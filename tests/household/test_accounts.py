@@ -30,6 +30,7 @@ from postroom.questions.shapes import QuestionView
 from postroom.sandbox.server import Sandbox, serve
 from tests.contract.bot_api import BotApi, raw_reply
 from tests.fakes.accounts import accounts_at
+from tests.fakes.discord.face import DiscordFace
 from tests.fakes.server import serve as fakes
 from tests.household.asked_household import (
     HEALTH,
@@ -45,7 +46,7 @@ from tests.household.asked_household import (
     shown,
     until,
 )
-from tests.household.living import LIFTED, QUICK, Living, living
+from tests.household.living import LIFTED, QUICK, Living, living, settings_for
 from tests.patience import PATIENCE_SECONDS
 
 # Two bots in one household, each at a provider of its own: what belongs to one never comes by the other.
@@ -394,6 +395,43 @@ async def press_as_a_reader(house: Living, card: dict[str, Any], button: str) ->
     action = next(one for one in card["body"]["actions"] if one["label"] == button)
     async with house.http.post(action["url"], data=action["body"]) as response:
         assert response.status == 200, await response.text()
+
+
+@pytest.mark.requirement("messenger:provider-throttle-passthrough")
+async def test_a_message_waits_where_discord_has_said_that_it_takes_no_more_for_now(home: Path) -> None:
+    async with fakes() as services, living(home, LIFTED, QUICK, accounts_at(services)) as house:
+        await has_address(house, "discord", rank=1, address=OWNERS["discord"])
+        discord = services.faces["discord"]
+        assert isinstance(discord, DiscordFace)
+        discord.pace.full_seconds = 60.0
+        first = await house.notify(channel="discord", message="One")
+        second = await house.notify(channel="discord", message="Two", wait_seconds=0)
+
+        async def waits() -> str | None:
+            asked = {"delivery_id": second["delivery"]["delivery_id"]}
+            reason = (await house.call("health", "notify_status", asked))["delivery"].get("waiting_reason")
+            return reason if "throttled" in (reason or "") else None
+
+        reason = await until(waits)
+        arrived = [one["text"] for one in await house.received("discord")]
+
+    assert first["status"] == "ok" and reason.startswith("throttled by the provider")
+    assert arrived == ["One"]
+
+
+@pytest.mark.parametrize("kind", OWNERS)
+async def test_an_account_without_a_timeout_of_its_own_has_the_households(home: Path, kind: str) -> None:
+    quick = {"timeouts": {"default_seconds": 0.3}, "retry": {"max_attempts": 1}}
+    async with fakes() as services, living(home, LIFTED, QUICK, accounts_at(services), quick) as house:
+        await has_address(house, kind, rank=1, address=OWNERS[kind])
+        await house.fault(channel=kind, times=9, mode="hang")
+        answer = await house.notify(channel=kind)
+
+        asked = {"delivery_id": answer["delivery"]["delivery_id"]}
+        given_up = (await house.call("messenger", "messenger_delivery_attempts", asked))["attempts"][0]
+
+    assert given_up["error_class"] == "timeout" and 300 <= given_up["latency_ms"] < 15_000
+    assert settings_for(home).timeouts.default_seconds == 30.0
 
 
 @pytest.mark.requirement("notify:channel-validation", "notify:unsupported-channel")

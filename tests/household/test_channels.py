@@ -253,7 +253,7 @@ def test_without_a_word_in_the_settings_the_shipped_channels_are_as_they_declare
     assert known_channels(settings) == {name: KINDS[name] for name in SHIPPED}
     assert (policy.timeout_seconds("telegram"), policy.timeout_seconds("email")) == (15.0, 45.0)
     assert {name for name, one in KINDS.items() if one.timeout_seconds is not None} == set(SHIPPED)
-    assert policy.timeout_seconds("slack") == 30.0
+    assert [policy.timeout_seconds(name) for name in ("slack", "discord", "ntfy")] == [30.0] * 3
     assert (policy.spacing_seconds["telegram"], policy.spacing_seconds["email"]) == (1.0, 0.0)
     shipped = {"telegram.bot": 30, "telegram.user": 20, "email.bot": 20, "email.user": 10}
     assert shipped.items() <= policy.limits.channels.items()

@@ -11,6 +11,7 @@ from postroom.sandbox.records import invalid
 from tests.fakes.discord.form import every_button
 from tests.fakes.discord.gateway import GatewayDoor
 from tests.fakes.discord.objects import BOTS_MARK, HOST, created
+from tests.fakes.discord.pace import BotPace
 from tests.fakes.discord.places import SOMEBODY, channel_of, is_person, person_in, snowflake
 from tests.fakes.discord.presses import DiscordPresses
 from tests.fakes.discord.rest import DiscordRest
@@ -28,7 +29,8 @@ class DiscordFace:
         self._parts = parts
         self._sessions = BotSessions(parts.clock.now_us)
         self._presses = DiscordPresses(parts.clock)
-        self._rest = DiscordRest(parts, Room(parts, self._sessions), self._presses)
+        self.pace = BotPace(parts.clock.now_us)
+        self._rest = DiscordRest(parts, Room(parts, self._sessions), self._presses, self.pace)
         self._gateway = GatewayDoor(self._sessions, parts.stopping)
         self._shown = ByAddress(parts.ledger)
 

@@ -15,6 +15,7 @@ class BotPace:
         self._now_us = now_us
         self._second = 0
         self._used = 0
+        self.full_seconds: float | None = None  # what each answer says while it is set: no more for so long
 
     def allows(self) -> bool:
         second = self._now_us() // SECOND_US
@@ -29,8 +30,8 @@ class BotPace:
     def headers(self) -> dict[str, str]:
         return {
             "X-RateLimit-Limit": str(MOST_A_SECOND),
-            "X-RateLimit-Remaining": str(max(MOST_A_SECOND - self._used, 0)),
+            "X-RateLimit-Remaining": "0" if self.full_seconds else str(max(MOST_A_SECOND - self._used, 0)),
             "X-RateLimit-Reset": str(self._second + 1),
-            "X-RateLimit-Reset-After": f"{self.wait_seconds():.3f}",
+            "X-RateLimit-Reset-After": f"{self.full_seconds or self.wait_seconds():.3f}",
             "X-RateLimit-Bucket": "5anb0x",
         }

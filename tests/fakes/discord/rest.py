@@ -28,11 +28,11 @@ Handle = Callable[[web.Request, Mapping[str, Any]], Awaitable[web.Response]]
 
 
 class DiscordRest:
-    def __init__(self, parts: FaceParts, room: Room, presses: DiscordPresses) -> None:
+    def __init__(self, parts: FaceParts, room: Room, presses: DiscordPresses, pace: BotPace) -> None:
         self._parts = parts
         self._room = room
         self._presses = presses
-        self._pace = BotPace(parts.clock.now_us)
+        self._pace = pace
 
     def routes(self) -> list[web.RouteDef]:
         return [
