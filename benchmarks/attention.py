@@ -97,10 +97,10 @@ async def measure(house: AttentionHouse, into: Figures) -> None:
 
 
 async def _neutral(house: AttentionHouse, into: Figures) -> None:
-    outgoing, before = message(0), len(house.writes)
+    draft, before = await house.plane.acceptance.draft(message(0), "r"), len(house.writes)
     began = time.perf_counter()
     for _ in range(NEUTRAL):
-        await house.attention.consider(outgoing, "r")
+        await house.attention.consider(draft)
     into.neutral.append((time.perf_counter() - began) / NEUTRAL * 1e6)
     into.neutral_writes += len(house.writes) - before
 

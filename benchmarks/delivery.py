@@ -97,7 +97,7 @@ async def latency(url: str, *, per_second: int, seconds: int) -> dict[str, list[
         async def one(number: int) -> None:
             began = time.time_ns() // 1000
             notify = parse_notify(envelope(number), plane.known_channels)
-            got = await plane.acceptance.accept(notify, request_id=mint.mint(began))
+            got = await plane.acceptance.accept(await plane.acceptance.draft(notify, mint.mint(began)))
             accepted.append((time.time_ns() // 1000 - began) / 1000)
             await plane.outcomes.wait(got.snapshot.id, 30)
             called.append((channel.called_at_us[notify.message] - began) / 1000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from tests.clock import START_US
 from tests.delivery.world import World, envelope
@@ -62,10 +62,10 @@ class Killing:
     before: bool = False
     after: bool = False
 
-    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+    async def submit(self, outgoing: Outgoing, **how: Any) -> Outcome:
         if self.before:
             raise Killed
-        outcome = await self.plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+        outcome = await self.plane.submit(outgoing, **how)
         if self.after:
             raise Killed
         return outcome
@@ -110,7 +110,7 @@ class Attended:
         record = StoredCorrections(self.world.database, acceptance.mint, ParkedDeliveries())
         self.corrections = Corrections(plane=bare, record=record)
         self.amends = Amending(Amends(corrections=self.corrections))
-        carrier = Carrier(book=book, way_out=self.way_out, amends=self.amends)
+        carrier = Carrier(book=book, way_out=cast("Plane", self.way_out), amends=self.amends)
         considering = Considering(book=book, acceptance=acceptance, carrier=carrier)
         self.attention = Attention(book=book, considering=considering)
         self.keeper = Keeper(book=book, carrier=carrier, channels_down=ChannelsDown(bare))

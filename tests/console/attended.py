@@ -48,6 +48,9 @@ async def say(home: Living, message: str, person: str | None = None, agent: str 
     """The id of the notice; the person is the owner when none is named."""
     asked = envelope(message, recipient=person, origin_butler=agent, **more)
     outgoing = parse_notify(asked, known_channels(home.settings))
-    outcome: Outcome | None = await attention_of(home).consider(outgoing, f"console-{next(_numbers)}", wait_seconds=5)
-    assert outcome is not None and outcome.notice_id is not None, outcome
+    attention = attention_of(home)
+    assert attention.considering is not None
+    draft = await attention.considering.acceptance.draft(outgoing, f"console-{next(_numbers)}")
+    outcome = await attention.consider(draft, wait_seconds=5)
+    assert isinstance(outcome, Outcome) and outcome.notice_id is not None, outcome
     return outcome.notice_id

@@ -99,6 +99,7 @@ class Pager:
         return text if text.isdigit() else None
 
     def prepare(self, message: Message) -> Sequence[Message]:
+        PREPARED.append(message.text)
         return (message,)
 
     async def send(self, part: Message, timeout_seconds: float) -> Receipt:
@@ -131,6 +132,7 @@ class BoastfulPager(Pager):
 
 PAGED: list[tuple[Intent, str, str | None, str, float]] = []
 CLOSED: list[str] = []
+PREPARED: list[str] = []
 
 
 def pager(factory: str = "Pager") -> dict[str, Any]:
@@ -165,6 +167,21 @@ async def test_one_that_declares_nothing_goes_on_as_it_did(home: Path) -> None:
         (Intent.REPLY, "911", None, "health: Yes", 12),
     ]
     assert CLOSED == ["pager"]
+
+
+@pytest.mark.parametrize("quiet", [False, True], ids=["leaves at once", "is held"])
+async def test_it_reads_a_message_once_also_where_a_policy_says_when_it_leaves(home: Path, quiet: bool) -> None:
+    PREPARED.clear()
+    rest = {"quiet_hours": [{"from": "00:00", "until": "12:00"}, {"from": "12:00", "until": "00:00"}]} if quiet else {}
+    settings = [QUICK, pager(), {"approvals": {"enabled": False}, "attention": {"preset": "everything", **rest}}]
+    async with opened_people(settings_for(home, *settings)) as people:
+        address = DraftAddress(channel="pager", address="911")
+        await people.create(PersonDraft(name="Cook", addresses=(address,)), source="test")
+    async with living(home, *settings) as household:
+        answer = await household.notify(channel="pager", recipient="911", message="Up?", idempotency_key="one")
+
+    assert answer["status"] == ("deferred" if quiet else "ok")
+    assert PREPARED == ["Up?"]
 
 
 @pytest.mark.requirement("house:channel-first-version")

@@ -26,6 +26,7 @@ from postroom.attention.state import (
     Withdrawn,
 )
 from postroom.attention.turn import HouseholdNames, NoticeBook, Turn
+from postroom.delivery.rules.policy import DeliveryDraft
 from postroom.kernel.values.errors import Code, ErrorClass, FieldError, Refused, ValidationError, error_of
 from postroom.kernel.values.ids import altered, seconds
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
@@ -49,15 +50,15 @@ class Attention(NoticeReading):
 
     considering: Considering | None = None
 
-    async def consider(self, outgoing: Outgoing, request_id: str, *, wait_seconds: float = 0.0) -> Outcome | None:
-        """None: go on as if nothing had been asked. Else the answer: deferred, or what became of it at once."""
+    async def consider(self, draft: DeliveryDraft, *, wait_seconds: float = 0.0) -> Outcome | DeliveryDraft:
+        """The draft: go on as if nothing had been asked. Else the answer: deferred, or what became of it at once."""
         if self.considering is None:
-            return None
-        return await self.considering.consider(outgoing, request_id, wait_seconds)
+            return draft
+        return await self.considering.consider(draft, wait_seconds)
 
-    async def forecast(self, outgoing: Outgoing, request_id: str) -> Outcome | None:
+    async def forecast(self, draft: DeliveryDraft) -> Outcome | None:
         """As `consider` would hold it; None when it would leave now. Nothing is written."""
-        return await self.considering.forecast(outgoing, request_id) if self.considering is not None else None
+        return await self.considering.forecast(draft) if self.considering is not None else None
 
     async def ack(self, notice_id: str, by: str) -> NoticeView:
         """`by`: the id of the person who did. A second time is the same answer."""

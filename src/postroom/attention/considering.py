@@ -12,6 +12,7 @@ from postroom.attention.rules.digest import room_of
 from postroom.attention.state import NoticeAccepted, NoticeChanges, NoticeRow, SendRow, Snoozed, Standing, Wanted
 from postroom.attention.turn import NewNotice, NoticeBook, Turn
 from postroom.delivery.accept import Acceptance
+from postroom.delivery.rules.policy import DeliveryDraft
 from postroom.kernel.values.errors import FieldError, StoreUnavailable, ValidationError
 from postroom.kernel.values.ids import altered, seconds
 from postroom.message.outgoing import INBOX_AGENT, AnswerStatus, Outcome, Outgoing
@@ -21,21 +22,6 @@ _SHOWN: Final = 200  # characters of a line in a list
 _ID: Final = 32  # short enough for a button
 _NO_WISH: Final = AttentionWish()
 _NOT_SENT: Final = frozenset({NoticeState.MUTED, NoticeState.MERGED, NoticeState.WITHDRAWN, NoticeState.EXPIRED})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drafted:
-    """
-    A message as it would be stored: on its channel and for this address.
-
-    `key` and `fingerprint` are those of the ledger; `known`: the ledger has a delivery under this key already.
-    """
-
-    outgoing: Outgoing
-    address: str
-    key: str
-    fingerprint: str
-    known: bool
 
 
 # -- A message as a notice to one person --
@@ -54,10 +40,10 @@ def notice_id(key: str) -> str:
     return derived_id("notice", key)[:_ID]
 
 
-def _new_notice(drafted: Drafted, person: str, request_id: str, now_us: int) -> NewNotice:
-    outgoing, wish = drafted.outgoing, drafted.outgoing.wish or _NO_WISH
+def _new_notice(draft: DeliveryDraft, person: str, now_us: int) -> NewNotice:
+    outgoing, wish = draft.outgoing, draft.outgoing.wish or _NO_WISH
     notice = AcceptedNotice(
-        id=notice_id(drafted.key),
+        id=notice_id(draft.identity.key),
         person=person,
         agent=outgoing.origin_butler,
         created_us=now_us,
@@ -75,8 +61,8 @@ def _new_notice(drafted: Drafted, person: str, request_id: str, now_us: int) -> 
     return NewNotice(
         fact=NoticeAccepted(at_us=now_us, notice=notice),
         outgoing=outgoing,
-        request_id=request_id,
-        fingerprint=drafted.fingerprint,
+        request_id=draft.new.request_id,
+        fingerprint=draft.identity.fingerprint,
     )
 
 
@@ -103,36 +89,36 @@ class Considering:
     carrier: Carrier
     button_key: bytes | None = None
 
-    async def consider(self, outgoing: Outgoing, request_id: str, wait_seconds: float) -> Outcome | None:
-        meant = await self._meant(outgoing, request_id)
-        return await self._accepted(*meant, request_id, wait_seconds) if meant is not None else None
+    async def consider(self, draft: DeliveryDraft, wait_seconds: float) -> Outcome | DeliveryDraft:
+        if (person := await self._meant(draft)) is None:
+            return draft
+        return await self._accepted(await self._read(draft), person, wait_seconds)
 
-    async def forecast(self, outgoing: Outgoing, request_id: str) -> Outcome | None:
+    async def forecast(self, draft: DeliveryDraft) -> Outcome | None:
         """How it would be held; None when it would leave now. Nothing is written."""
-        if (meant := await self._meant(outgoing, request_id)) is None:
+        if (person := await self._meant(draft)) is None:
             return None
-        drafted, person = meant
-        name = notice_id(drafted.key)
+        name = notice_id(draft.identity.key)
         loaded = await self.book.store.read(person, self.book.wanted(person, Wanted(notices=(name,))))
         turn = Turn(person, loaded, self.book.policies, self.book.clock.now_us())
         turn.hear_of_channels(self.book.down)
         if name not in turn.state.notices:
-            if _is_neutral(turn, drafted):
+            if _is_neutral(turn, draft):
                 return None
-            turn.accept(_new_notice(drafted, person, request_id, turn.moment_us))
+            turn.accept(_new_notice(draft, person, turn.moment_us))
             turn.judge()
         standing = turn.state.notices[name]
-        return held_outcome(standing, request_id) if standing.send is None else None
+        return held_outcome(standing, draft.new.request_id) if standing.send is None else None
 
     async def put_off(self, outgoing: Outgoing, request_id: str, person: str, until_us: int) -> str:
         """The id of a notice that begins with the person's wish to see it later."""
-        drafted = await self._drafted(outgoing, request_id)
-        name = notice_id(drafted.key)
+        draft = await self._read(await self.acceptance.draft(outgoing, request_id))
+        name = notice_id(draft.identity.key)
 
         def step(turn: Turn) -> NoticeChanges | None:
             if name in turn.state.notices:
                 return None
-            turn.accept(_new_notice(drafted, person, request_id, turn.moment_us))
+            turn.accept(_new_notice(draft, person, turn.moment_us))
             turn.take(Snoozed(at_us=turn.moment_us, notice=name, until_us=until_us))
             turn.judge()
             return turn.changes()
@@ -141,60 +127,47 @@ class Considering:
         self.book.woken.ring()
         return name
 
-    async def _meant(self, outgoing: Outgoing, request_id: str) -> tuple[Drafted, str] | None:
-        """The message and its person, where there is something to consider."""
+    async def _meant(self, draft: DeliveryDraft) -> str | None:
+        """For which person, where there is something to consider."""
         await self.book.heed()
-        more = asks_for_more(outgoing.wish)
-        if _is_own(outgoing) or (self.book.neutral and not more):
+        more = asks_for_more(draft.outgoing.wish)
+        if _is_own(draft.outgoing) or (self.book.neutral and not more):
             return None
-        owner = await self.book.people.owner() if outgoing.recipient is None else None
-        if owner is not None and not (more or self._concerns(owner)):
-            return None  # before it is drafted: whoever accepts it does that
-        drafted = await self._drafted(outgoing, request_id)
-        person = owner or await self._person(drafted)
-        if person is None or drafted.known or not (more or self._concerns(person)):
+        person = await self._person(draft)
+        if person is None or not (more or self._concerns(person)):
             return None
-        return drafted, person
-
-    async def _drafted(self, outgoing: Outgoing, request_id: str) -> Drafted:
-        """Raises what accepting it would raise for what can never be sent."""
-        placed = await self.acceptance.placed(outgoing)
-        draft = await self.acceptance.drafted(placed, request_id=request_id)
         identity = draft.identity
         known = not identity.fresh and await self.acceptance.ledger.find(identity.key) is not None
-        return Drafted(
-            outgoing=self._with_buttons(placed, identity.key),
-            address=draft.new.address,
-            key=identity.key,
-            fingerprint=identity.fingerprint,
-            known=known,
-        )
+        return person if not known else None
 
-    def _with_buttons(self, placed: Outgoing, key: str) -> Outgoing:
-        can = self.acceptance.channels[placed.channel].capabilities
-        if self.button_key is None or not has_buttons(placed.wish) or not can.buttons or not can.inbound:
-            return placed
-        return replace(placed, markup=notice_markup(self.button_key, notice_id(key)))
+    async def _read(self, draft: DeliveryDraft) -> DeliveryDraft:
+        """As it will stand on its channel, with its buttons; raises for what can never be sent."""
+        outgoing = draft.outgoing
+        can = self.acceptance.channels[outgoing.channel].capabilities
+        if self.button_key is not None and has_buttons(outgoing.wish) and can.buttons and can.inbound:
+            markup = notice_markup(self.button_key, notice_id(draft.identity.key))
+            draft = replace(draft, outgoing=replace(outgoing, markup=markup), new=replace(draft.new, markup=markup))
+        return await self.acceptance.read(draft)
 
-    async def _person(self, drafted: Drafted) -> str | None:
+    async def _person(self, draft: DeliveryDraft) -> str | None:
         """Whose address it is; a stranger has no policy."""
-        outgoing = drafted.outgoing
+        outgoing = draft.outgoing
         if outgoing.recipient is None:
-            return None
-        found = await self.book.people.at(outgoing.channel, drafted.address)
+            return await self.book.people.owner()
+        found = await self.book.people.at(outgoing.channel, draft.new.address)
         return found or await self.book.people.called(outgoing.recipient)
 
     def _concerns(self, person: str) -> bool:
         return not self.book.policies.neutral(person) or person in self.book.known
 
-    async def _accepted(self, drafted: Drafted, person: str, request_id: str, wait_seconds: float) -> Outcome | None:
-        name, sent = notice_id(drafted.key), list[SendRow]()
+    async def _accepted(self, draft: DeliveryDraft, person: str, wait_seconds: float) -> Outcome | DeliveryDraft:
+        name, sent = notice_id(draft.identity.key), list[SendRow]()
 
         def step(turn: Turn) -> NoticeChanges | None:
             sent.clear()
-            if name in turn.state.notices or _is_neutral(turn, drafted):
+            if name in turn.state.notices or _is_neutral(turn, draft):
                 return None
-            turn.accept(_new_notice(drafted, person, request_id, turn.moment_us))
+            turn.accept(_new_notice(draft, person, turn.moment_us))
             turn.judge()
             lease_us = turn.now_us + seconds(LEASE_SECONDS)
             changes = turn.changes(leased=turn.own_send(name), lease_us=lease_us)
@@ -204,19 +177,22 @@ class Considering:
         turn = await self.book.turn(person, step, wanted=Wanted(notices=(name,)))
         before = next((one for one in turn.loaded.notices if one.id == name), None)
         if before is not None:
-            return await self._again(before, drafted, request_id, wait_seconds)
+            return await self._again(before, draft, wait_seconds)
         if name not in turn.state.notices:
-            return None
+            return draft
         if any(one.send for one in turn.decisions if one.notice != name):
             self.book.woken.ring()
-        return await self._answer(turn.state.notices[name], sent, request_id, wait_seconds)
+        return await self._answer(turn.state.notices[name], sent, draft, wait_seconds)
 
-    async def _answer(self, standing: Standing, sent: list[SendRow], request_id: str, wait_seconds: float) -> Outcome:
+    async def _answer(
+        self, standing: Standing, sent: list[SendRow], draft: DeliveryDraft, wait_seconds: float
+    ) -> Outcome:
         """What may leave now leaves in the same breath; the loop takes up what dies here."""
+        request_id = draft.new.request_id
         if not sent:
             return held_outcome(standing, request_id)
         try:
-            outcome = await self.carrier.hand_over(sent[0], wait_seconds)
+            outcome = await self.carrier.hand_over(sent[0], wait_seconds, draft)
         except StoreUnavailable:
             return _on_its_way(standing, request_id)
         return self._of(standing, outcome, request_id)
@@ -227,12 +203,12 @@ class Considering:
             return _on_its_way(standing, request_id)
         return replace(outcome, request_id=request_id, notice_id=standing.notice.id, urgency=standing.lowered)
 
-    async def _again(self, row: NoticeRow, drafted: Drafted, request_id: str, wait_seconds: float) -> Outcome:
+    async def _again(self, row: NoticeRow, draft: DeliveryDraft, wait_seconds: float) -> Outcome:
         """The same key again is the same notice and has the same answer."""
-        if row.fingerprint != drafted.fingerprint:
+        if row.fingerprint != draft.identity.fingerprint:
             error = FieldError("idempotency_key", "was already used for another message", "key_reused")
             raise ValidationError.of([error])
-        standing = row.standing
+        standing, request_id = row.standing, draft.new.request_id
         if standing.state in UNSENT or standing.state in _NOT_SENT or standing.send is None:
             return held_outcome(standing, request_id)
         (send,) = await self.book.store.sends([standing.send])
@@ -247,10 +223,10 @@ def _is_own(outgoing: Outgoing) -> bool:
     return outgoing.origin_butler in OWN_AGENTS and not asks
 
 
-def _is_neutral(turn: Turn, drafted: Drafted) -> bool:
+def _is_neutral(turn: Turn, draft: DeliveryDraft) -> bool:
     """Asked under the lock: a policy may have been set or taken away since."""
     silent = not turn.state.silences and not turn.state.absences and not turn.state.tombstones
-    return turn.book.neutral(turn.person) and silent and not asks_for_more(drafted.outgoing.wish)
+    return turn.book.neutral(turn.person) and silent and not asks_for_more(draft.outgoing.wish)
 
 
 def held_outcome(standing: Standing, request_id: str | None) -> Outcome:

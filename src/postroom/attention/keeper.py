@@ -26,12 +26,12 @@ from postroom.attention.state import (
     Withdrawn,
 )
 from postroom.attention.turn import NoticeBook, Turn
+from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.rules import Correcting, CorrectionAct, CorrectionAnswer, CorrectionStatus
-from postroom.delivery.rules.policy import caller_key
+from postroom.delivery.rules.policy import DeliveryDraft, caller_key
 from postroom.kernel.values.errors import PostroomError, StoreUnavailable, TargetUnavailable
 from postroom.kernel.values.ids import DeliveryId, seconds
-from postroom.message.channel import Outbound
 from postroom.message.delivery import Status
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 
@@ -157,7 +157,7 @@ class Carrier:
     """The one way out of attention; `amends` changes what has been handed over already."""
 
     book: NoticeBook
-    way_out: Outbound
+    way_out: Plane
     amends: Amends
 
     async def carry(self, row: SendRow) -> None:
@@ -167,20 +167,24 @@ class Carrier:
         else:
             await self.hand_over(row, 0)
 
-    async def hand_over(self, row: SendRow, wait_seconds: float) -> Outcome:
-        """The send's key is the delivery's key: a second time finds the first one's delivery."""
-        outcome = await self.submitted(row, wait_seconds)
+    async def hand_over(self, row: SendRow, wait_seconds: float, draft: DeliveryDraft | None = None) -> Outcome:
+        """
+        The send's key is the delivery's key: a second time finds the first one's delivery.
+
+        `draft`: of the notice's message, where that is at hand.
+        """
+        outcome = await self.submitted(row, wait_seconds, draft)
         await self._note(row, outcome)
         return outcome
 
-    async def submitted(self, row: SendRow, wait_seconds: float) -> Outcome:
+    async def submitted(self, row: SendRow, wait_seconds: float, draft: DeliveryDraft | None = None) -> Outcome:
         """By changing what has arrived, where that can be done; else as a message of its own."""
         outgoing, request_id = row.message, row.request_id
         if outgoing.revises is not None:
             amended = await self.amends.amend(outgoing, request_id=request_id, wait_seconds=wait_seconds)
             if amended is not None:
                 return amended
-        return await self.way_out.submit(_anew(outgoing), request_id=request_id, wait_seconds=wait_seconds)
+        return await self.way_out.submit(_anew(outgoing), request_id=request_id, wait_seconds=wait_seconds, draft=draft)
 
     async def _overtaken(self, row: SendRow) -> None:
         found = await self.amends.under(row.message)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,15 @@ from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.rules import breaker, limits
 from postroom.delivery.rules.breaker import Circuit, Permit
 from postroom.delivery.rules.limits import Admission, AdmissionDecision
-from postroom.delivery.rules.policy import DeliveryPolicy, Identity, identify, span, trace_id_for_delivery
+from postroom.delivery.rules.policy import (
+    DeliveryDraft,
+    DeliveryPolicy,
+    Identity,
+    envelope_text,
+    identify,
+    span,
+    trace_id_for_delivery,
+)
 from postroom.delivery.rules.target import (
     SubjectOf,
     Target,
@@ -48,13 +55,11 @@ from postroom.message.delivery import ADDRESS_BOUNCED, TERMINAL, DeliveryFailure
 from postroom.message.markup import Revision
 from postroom.message.outgoing import ASKER as APPROVALS
 from postroom.message.outgoing import Outcome, Outgoing, refused
-from postroom.message.wire import notify_document
 from postroom.message.wishes import AUTO
 from postroom.people.model import CONFIRMATION_ORIGIN
 from postroom.people.store.rows import StoredClosedAddresses
 
 _MARK_GOOD_FOR_US = 5 * SECOND_US  # what is left of a lease that was asked for earlier may not outlast the call
-_document = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 @record
@@ -66,14 +71,6 @@ class Accepted:
     claim: Claim | None = None
     permit: Permit | None = None
     parts: Sequence[Any] = ()
-
-
-@record
-class DeliveryDraft:
-    """What would be stored, and under which identity; its text has not been read yet."""
-
-    new: NewDelivery
-    identity: Identity
 
 
 @record
@@ -116,15 +113,15 @@ class Acceptance:
     subject_of: SubjectOf | None = None
     _arriving: dict[str, Arrival[Accepted]] = field(default_factory=dict)
 
-    async def accept(self, outgoing: Outgoing, *, request_id: str) -> Accepted:
+    async def accept(self, draft: DeliveryDraft) -> Accepted:
         """
         Raises one of our errors when nothing was stored.
 
         A caller who hangs up in the middle cancels nothing: the work runs in a task
         of its own, which requests with the same key that arrive together share.
         """
-        with span("postroom.accept", {"postroom.channel": outgoing.channel}):
-            return await self._accept(await self._draft(outgoing, request_id))
+        with span("postroom.accept", {"postroom.channel": draft.new.channel}):
+            return await self._accept(draft)
 
     async def _accept(self, draft: DeliveryDraft) -> Accepted:
         if arrival := self._arriving.get(draft.identity.key):
@@ -136,9 +133,9 @@ class Acceptance:
         self.dispatcher.join(arrival.task)
         return await arrival.heard()
 
-    async def forecast(self, outgoing: Outgoing, *, request_id: str) -> Forecast:
+    async def forecast(self, draft: DeliveryDraft) -> Forecast:
         """The same steps, up to the first one that would leave a mark; raises what `accept` would raise before it."""
-        draft = await self.drafted(outgoing, request_id=request_id)
+        draft = await self.read(draft)
         known = None if draft.identity.fresh else await self.ledger.find(draft.identity.key)
         if known is None:
             if self.closed is not None:
@@ -176,17 +173,16 @@ class Acceptance:
             raise error
         await self.limits.release(lease_id)
 
-    async def drafted(self, outgoing: Outgoing, *, request_id: str) -> DeliveryDraft:
-        """What would be stored; raises what `accept` would raise for what can never be."""
-        draft = await self._draft(outgoing, request_id)
-        await self.check(draft.new)
-        return draft
+    async def read(self, draft: DeliveryDraft) -> DeliveryDraft:
+        """With its text read by its channel; raises what `accept` would raise for what can never be sent."""
+        return draft if draft.parts is not None else replace(draft, parts=await self._prepared(draft.new))
 
     async def placed(self, outgoing: Outgoing) -> Outgoing:
         """On the channel it goes out on."""
         return await in_own_order(outgoing, self.book, self.channels)
 
-    async def _draft(self, asked: Outgoing, request_id: str) -> DeliveryDraft:
+    async def draft(self, asked: Outgoing, request_id: str) -> DeliveryDraft:
+        """What would be stored, with its text not read yet; raises what `accept` would raise until then."""
         outgoing = await self.placed(asked) if asked.channel == AUTO else asked
         channel = self._channel(outgoing.channel)
         revises: Revision | None = None
@@ -201,7 +197,7 @@ class Acceptance:
         new = self._new(outgoing, channel, target, identity, request_id, revises)
         if new.intent is Intent.REPLY:
             new = await titled(new, channel, self.subject_of)
-        return DeliveryDraft(new=new, identity=identity)
+        return DeliveryDraft(outgoing=outgoing, new=new, identity=identity)
 
     def _channel(self, name: str) -> Channel:
         if channel := self.channels.get(name):
@@ -210,28 +206,28 @@ class Acceptance:
 
     async def _arrive(self, arrival: Arrival[Accepted], draft: DeliveryDraft) -> None:
         """Whoever asked is told as soon as it is stored; what is ours to send is sent in the same breath."""
-        identity, new = draft.identity, draft.new
         try:
-            accepted = await (self._store(new) if identity.fresh else self._find_or_store(identity, new))
+            accepted = await (self._store(draft) if draft.identity.fresh else self._find_or_store(draft))
         except BaseException as error:
             arrival.fail(error)
             if isinstance(error, Exception):
                 return
             raise
         finally:
-            del self._arriving[identity.key]
+            del self._arriving[draft.identity.key]
         arrival.tell(accepted)
         if accepted.claim is not None:
             await self.dispatcher.carry(accepted.claim, Ready(parts=accepted.parts, permit=accepted.permit))
 
-    async def _find_or_store(self, identity: Identity, new: NewDelivery) -> Accepted:
-        if found := await self.ledger.find(identity.key):
+    async def _find_or_store(self, draft: DeliveryDraft) -> Accepted:
+        if found := await self.ledger.find(draft.identity.key):
             self.meter.repeated(found)
-            return _same(Accepted(snapshot=found, created=False), new)
-        return await self._store(new)
+            return _same(Accepted(snapshot=found, created=False), draft.new)
+        return await self._store(draft)
 
-    async def _store(self, new: NewDelivery) -> Accepted:
-        """Charged before its text is read, which may cost more than all the rest."""
+    async def _store(self, draft: DeliveryDraft) -> Accepted:
+        """Charged before its text is read, where nobody had to read it before."""
+        new = draft.new
         if self.closed is not None:
             await self._refuse_closed(new, self.closed)
         judgement = await self._judge(new, consume=True)
@@ -239,7 +235,7 @@ class Acceptance:
             await self._refuse(new, judgement.error)
             raise judgement.error
         try:
-            parts = await self._prepared(new)
+            parts = (await self.read(draft)).parts or ()
             inserted, permit = await self._insert(new)
         except BaseException:
             await self.limits.refund(judgement.asked)
@@ -323,10 +319,8 @@ class Acceptance:
         request_id: str,
         revises: Revision | None,
     ) -> NewDelivery:
-        now, envelope = self.clock.now_us(), notify_document(outgoing)
+        now = self.clock.now_us()
         text = signed(outgoing, channel.capabilities.style) if self.policy.sign else outgoing.message
-        if text == outgoing.message:
-            envelope["delivery"]["message"] = None  # it stands beside the envelope
         asked = outgoing.on_uncertain if revises is None else OnUncertain.RESEND  # the same edit twice is one edit
         delivery_id = DeliveryId(self.mint(now))
         return NewDelivery(
@@ -343,7 +337,7 @@ class Acceptance:
             message=text,
             subject=outgoing.subject,
             emoji=outgoing.emoji,
-            envelope=_document(envelope),
+            envelope=envelope_text(outgoing, text),
             priority=outgoing.priority,
             on_uncertain=self.policy.uncertain(outgoing.channel, asked),
             created_at_us=now,
@@ -456,18 +450,25 @@ class Plane:
     known_channels: KnownChannels
     attention: Considers | None = None
 
-    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+    async def submit(
+        self, outgoing: Outgoing, *, request_id: str, wait_seconds: float, draft: DeliveryDraft | None = None
+    ) -> Outcome:
         """
         Once accepted, the delivery goes on whatever becomes of the caller: hanging
         up or running out of patience cancels the waiting and nothing else.
+
+        `draft`: of this message before it was released, so that nobody drafts it again.
         """
         request_id = outgoing.context.request_id if outgoing.context else request_id
         try:
+            draft = draft and draft.released(outgoing, request_id)
+            draft = draft or await self.acceptance.draft(outgoing, request_id)
             if self.attention is not None and may_be_held(outgoing):
-                held = await self.attention.consider(outgoing, request_id, wait_seconds=wait_seconds)
-                if held is not None:
-                    return held
-            accepted = await self.acceptance.accept(outgoing, request_id=request_id)
+                considered = await self.attention.consider(draft, wait_seconds=wait_seconds)
+                if isinstance(considered, Outcome):
+                    return considered
+                draft = considered
+            accepted = await self.acceptance.accept(draft)
         except PostroomError as error:
             return refused(error, request_id=request_id, channel=outgoing.channel)
         return outcome_of(await self.snapshot(accepted, wait_seconds), request_id=request_id)

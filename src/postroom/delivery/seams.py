@@ -10,16 +10,18 @@ from sqlalchemy import Connection
 from postroom.delivery.model import Inserted, NewDelivery
 from postroom.delivery.rules.breaker import Circuit, Permit, Report
 from postroom.delivery.rules.limits import Admission, AdmissionDecision
+from postroom.delivery.rules.policy import DeliveryDraft
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.outgoing import Outcome, Outgoing
+from postroom.message.outgoing import Outcome
 
 
 class Considers(Protocol):
     """Stands before acceptance, where people have said when they want to be reached."""
 
-    async def consider(self, outgoing: Outgoing, request_id: str, *, wait_seconds: float) -> Outcome | None:
+    async def consider(self, draft: DeliveryDraft, *, wait_seconds: float) -> Outcome | DeliveryDraft:
         """
-        None: it may leave now, as if nothing had been asked. Raises one of our errors when nothing was stored.
+        The draft, perhaps read by now: it may leave as if nothing had been asked. Else what became of it. Raises one
+        of our errors when nothing was stored.
 
         What may leave now but has to be accounted for is submitted in the same breath; `wait_seconds` is for that.
         """

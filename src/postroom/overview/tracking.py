@@ -38,6 +38,7 @@ from postroom.delivery.reading.record import (
 )
 from postroom.delivery.rules import limits
 from postroom.delivery.rules.limits import AdmissionDecision
+from postroom.delivery.rules.policy import DeliveryDraft
 from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.delivery.store.tables import IS_RARE, RARE, delivery_requests
 from postroom.kernel.database.engine import Database
@@ -55,7 +56,7 @@ from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import to_text
 from postroom.message.channel import KnownChannels
 from postroom.message.delivery import AttemptResult, Intent, Status
-from postroom.message.outgoing import Outcome, Outgoing
+from postroom.message.outgoing import Outcome
 from postroom.message.wire import notify_error, notify_response, parse_notify
 from postroom.message.wishes import because
 from postroom.overview.story import RequestTrace, approval_of, trace
@@ -306,18 +307,18 @@ class DryRun:
         told = {"intent": str(outgoing.intent), "channel_adapter": f"{outgoing.channel}.{limits.SCOPE}"}
         request_id = outgoing.context.request_id if outgoing.context else self.mint(self.clock.now_us())
         try:
-            forecast = await self.acceptance.forecast(outgoing, request_id=request_id)
-            held = await self._held(outgoing, request_id)
+            forecast = await self.acceptance.forecast(await self.acceptance.draft(outgoing, request_id))
+            held = await self._held(forecast.draft)
         except ValidationError as error:
             return _invalid(error) | told
         except (TargetUnavailable, InternalError) as error:
             return {"valid": True, "errors": []} | told | _verdict(error)
         return {"valid": True, "errors": []} | told | _shown(forecast) | held
 
-    async def _held(self, outgoing: Outgoing, request_id: str) -> Document:
-        if self.attention is None or not may_be_held(outgoing):
+    async def _held(self, draft: DeliveryDraft) -> Document:
+        if self.attention is None or not may_be_held(draft.outgoing):
             return {}
-        outcome = await self.attention.forecast(outgoing, request_id)
+        outcome = await self.attention.forecast(draft)
         return {"would_be_held": _held_words(outcome)} if outcome is not None else {}
 
 

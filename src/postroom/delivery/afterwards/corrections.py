@@ -190,7 +190,7 @@ class Corrections:
         if not await self.record.keep(seen, kept):
             return None
         outgoing = ways.outgoing_of(asked, seen, how, _own_key(kept))
-        accepted = await path.accept(outgoing, request_id=request_id)
+        accepted = await path.accept(await path.draft(outgoing, request_id))
         await self._take_place_of(seen, kept)
         return kept, accepted
 

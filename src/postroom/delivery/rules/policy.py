@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext, TraceFlags
 
+from postroom.delivery.model import NewDelivery
 from postroom.delivery.rules.breaker import BreakerPolicy
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.retry import RetryPolicy
@@ -22,10 +24,12 @@ from postroom.kernel.values.ids import DeliveryId, record
 from postroom.message.delivery import Format, OnUncertain, folded
 from postroom.message.markup import markup_text
 from postroom.message.outgoing import Outgoing
+from postroom.message.wire import notify_document
 
 _MARGIN_SECONDS = 15.0
 _FILE_BYTES_PER_SECOND = 250_000
 _LONGEST_UPLOAD_SECONDS = 240.0
+_document = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +83,44 @@ class Identity:
     key: str
     fingerprint: str
     fresh: bool  # nobody can have used this key before, so there is nothing to look up
+
+
+@record
+class DeliveryDraft:
+    """
+    What would be stored of a message, and under which identity.
+
+    `parts`: its text as its channel has read it; None until it has, which may cost more than all the rest.
+    """
+
+    outgoing: Outgoing
+    new: NewDelivery
+    identity: Identity
+    parts: Sequence[Any] | None = None
+
+    def released(self, outgoing: Outgoing, request_id: str) -> DeliveryDraft | None:
+        """The same delivery under the key it leaves with; None where the message itself has become another."""
+        own, new = self.outgoing, self.new
+        keyed = replace(own, idempotency_key=outgoing.idempotency_key, released=outgoing.released, wish=outgoing.wish)
+        if outgoing != keyed:
+            return None
+        identity = identify(outgoing, request_id=request_id, target_identity=new.target_identity)
+        new = replace(
+            new,
+            idempotency_key=identity.key,
+            fingerprint=identity.fingerprint,
+            request_id=request_id,
+            envelope=envelope_text(outgoing, new.message),
+        )
+        return replace(self, outgoing=outgoing, new=new, identity=identity)
+
+
+def envelope_text(outgoing: Outgoing, text: str) -> str:
+    """notify.v1 as it is kept beside the text that is sent, and without that text."""
+    envelope = notify_document(outgoing)
+    if text == outgoing.message:
+        envelope["delivery"]["message"] = None
+    return _document(envelope)
 
 
 def identify(outgoing: Outgoing, *, request_id: str, target_identity: str) -> Identity:
