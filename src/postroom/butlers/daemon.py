@@ -22,6 +22,7 @@ from postroom.butlers.store import StoredState
 from postroom.butlers.wire import ROUTE_RESPONSE_V1, parse_route, route_error
 from postroom.delivery.notify import Notifier, read_arguments, wait_seconds
 from postroom.kernel.acts.declaration import Act, Call
+from postroom.kernel.acts.reading import made
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, butler
@@ -181,7 +182,8 @@ def plan_reminder(
 ) -> Appointment:
     """Raises ValidationError: what could not be sent then is refused now."""
     due = due_at_us(arguments, now_us)
-    notify = Notify(
+    notify = made(
+        Notify,
         channel=arguments.channel,
         message=arguments.message,
         recipient=arguments.recipient,

@@ -17,8 +17,8 @@ from postroom.message.channel import KnownChannels, Outbound
 from postroom.message.delivery import Intent
 from postroom.message.outgoing import Outcome, Outgoing, refused
 from postroom.message.wire import (
+    BESIDE,
     NOTIFY_V1,
-    WISH_FIELDS,
     argument_error,
     notify_error,
     notify_response,
@@ -31,6 +31,8 @@ _NOTE_SECONDS: Final = 2.0
 _NOTED_CHARACTERS: Final = 500
 _SHOWN_CHARACTERS: Final = 80
 _INTENTS: Final = frozenset(map(str, Intent))
+_APART: Final = ("attachments", "request_context", "wait_seconds")
+"""What does not stand in the envelope as it was said."""
 
 
 def read_arguments(arguments: Notify, *, origin_butler: str, channels: KnownChannels) -> Outgoing:
@@ -43,26 +45,17 @@ def read_arguments(arguments: Notify, *, origin_butler: str, channels: KnownChan
         raise ValidationError(f"Unsupported channel {_quoted(arguments.channel)}. Supported channels: {known}.")
     if not isinstance(intent, str) or intent not in _INTENTS:
         raise ValidationError(f"Unsupported intent {_quoted(intent)}. Supported intents: send, reply, react.")
-    delivery = {
-        "intent": intent,
-        "channel": arguments.channel,
-        "message": arguments.message if arguments.message is not None else "",
-        "recipient": arguments.recipient,
-        "subject": arguments.subject,
-        "emoji": arguments.emoji,
-        "format": arguments.format,
-        **{name: getattr(arguments, name) for name in WISH_FIELDS},
-    }
+    said = {name: value for name, value in arguments if name not in _APART and value is not None}
+    beside = {name: said.pop(name) for name in BESIDE if name in said}
+    context = _decoded(arguments.request_context)
     envelope = {
         "schema_version": NOTIFY_V1,
         "origin_butler": origin_butler,
-        "delivery": {name: value for name, value in delivery.items() if value is not None},
-        "request_context": _decoded(arguments.request_context),
-        "idempotency_key": arguments.idempotency_key,
-        "priority": arguments.priority,
-        "on_uncertain": arguments.on_uncertain,
+        "delivery": {**said, "intent": intent},
+        **({} if context is None else {"request_context": context}),
+        **beside,
     }
-    return parse_notify({name: value for name, value in envelope.items() if value is not None}, channels)
+    return parse_notify(envelope, channels)
 
 
 def wait_seconds(asked: object, default: float) -> float:

@@ -46,8 +46,7 @@ from postroom.kernel.values.principal import Principal, Role
 from postroom.kernel.values.zones import is_zone
 from postroom.message.delivery import Priority
 from postroom.message.outgoing import INBOX_AGENT
-from postroom.message.wire import LONGEST_LIFE_SECONDS
-from postroom.message.wishes import AttentionWish, Urgency
+from postroom.message.wishes import LONGEST_LIFE_SECONDS, AttentionWish, Urgency
 from postroom.people.model import inbox_of, recipient
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ What an argument may hold, the work judges in the sentences of the contract; the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from math import ceil
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, create_model
 from typing_extensions import TypedDict
 
 from postroom.kernel.acts.declaration import (
@@ -25,26 +25,25 @@ from postroom.kernel.acts.declaration import (
     Hints,
     HttpRoute,
     Kind,
+    Made,
     Tool,
     act,
 )
 from postroom.kernel.acts.reading import Whatever, judged, needed
 from postroom.kernel.values.errors import PostroomError, Refused, ValidationError, failure_document
 from postroom.kernel.values.ids import is_uuid
-from postroom.message.outgoing import RequestContext
+from postroom.message.arguments import arguments_of
+from postroom.message.outgoing import Outgoing, RequestContext
 from postroom.message.wire import (
-    LONGEST_LIFE_SECONDS,
-    MAX_NAME_CHARACTERS,
     Lineage,
     argument_error,
     notify_error,
 )
-from postroom.message.wishes import URGENCIES
+from postroom.message.wishes import URGENCIES, AttentionWish
 from postroom.settings.written import SPOKEN
 
 LONGEST_WAIT_SECONDS: Final = 600
 _TEXT: Final = {"type": "string"}
-_NAME: Final = {**_TEXT, "maxLength": MAX_NAME_CHARACTERS}
 _FILE: Final = {
     "type": "object",
     "additionalProperties": False,
@@ -155,8 +154,31 @@ _SENDS: Final = Hints(destroys=True, open_world=True)
 _IN_A_CONVERSATION: Final = ("intent", "emoji", "request_context")
 
 
+def saying(*values: type[Any]) -> Callable[[Made], Made]:
+    """An act with the arguments that these values declare, beside its own."""
+    arguments = {name: one for value in values for name, one in arguments_of(value).items()}
+    added: dict[str, Any] = {name: (Whatever, judged(one.words, **one.schema)) for name, one in arguments.items()}
+
+    def say(kind: Made) -> Made:
+        made: Any = create_model(kind.__name__, __base__=kind, __module__=kind.__module__, **added)
+        made.__doc__, made.__qualname__ = kind.__doc__, kind.__qualname__
+        return cast(Made, made)
+
+    return say
+
+
+@saying(Outgoing, AttentionWish)
+class _Message(MessageAct[MessageAnswer]):
+    channel: Whatever = judged(f"Such as {SPOKEN}; auto is the first that reaches the person.", **_TEXT)
+    message: Whatever = judged("What to say. A reaction needs none.", **_TEXT)
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What it says of Outgoing and AttentionWish."""
+
+
 @act(by=_SENDERS, tool=Tool("notify", _SENDS))
-class Notify(MessageAct[MessageAnswer]):
+class Notify(_Message):
     """
     Deliver a message to a person over {channels}, reply in the conversation a request came from, or react to a message
     with an emoji.
@@ -167,28 +189,10 @@ class Notify(MessageAct[MessageAnswer]):
     `notify_status`.
     """
 
-    channel: Whatever = judged(f"Such as {SPOKEN}; auto is the first that reaches the person.", **_TEXT)
-    message: Whatever = judged("What to say. A reaction needs none.", **_TEXT)
-    recipient: Whatever = judged("An address or a contact's exact name; by default the owner.", **_TEXT)
-    subject: Whatever = judged("Of an e-mail.", **_TEXT)
     intent: Whatever = judged("send by default.", enum=["send", "reply", "react"], **_TEXT)
-    emoji: Whatever = judged("Of a reaction.", **_TEXT)
     request_context: Whatever = judged(
         "Of the inbound request that a reply or reaction answers.",
         **_CONTEXT,
-    )
-    idempotency_key: Whatever = judged("Sent once for this key, however often you call.", **_TEXT)
-    priority: Whatever = judged("medium by default.", enum=["high", "medium", "low"], **_TEXT)
-    wait_seconds: Whatever = judged(
-        "How long to wait for the outcome.", type="number", minimum=0, maximum=LONGEST_WAIT_SECONDS
-    )
-    on_uncertain: Whatever = judged(
-        "When nobody can know whether it arrived: send again, or hold for a person.", enum=["resend", "hold"], **_TEXT
-    )
-    format: Whatever = judged(
-        "plain (to the letter) by default; markdown for a reply in a session.",
-        enum=["plain", "markdown"],
-        **_TEXT,
     )
     attachments: Whatever = judged(
         "Files, each by exactly one of path, upload_id and data; copied at once.",
@@ -196,17 +200,8 @@ class Notify(MessageAct[MessageAnswer]):
         maxItems=10,
         items=_FILE,
     )
-    urgency: Whatever = judged(
-        "How soon it should be seen; instead of priority.",
-        enum=[str(one) for one in URGENCIES],
-        **_TEXT,
-    )
-    category: Whatever = judged("What kind of message it is, such as security.", **_NAME)
-    thread: Whatever = judged("Your name for what belongs together.", **_NAME)
-    supersedes: Whatever = judged("Your own key: replaces what you sent under it.", **_NAME)
-    needs_ack: Whatever = judged("A person has to acknowledge it.", type="boolean")
-    expires_in_seconds: Whatever = judged(
-        "Not worth showing after this.", type="integer", minimum=1, maximum=LONGEST_LIFE_SECONDS
+    wait_seconds: Whatever = judged(
+        "How long to wait for the outcome.", type="number", minimum=0, maximum=LONGEST_WAIT_SECONDS
     )
 
     null_counts = ("intent",)  # an empty text is none of them

@@ -8,12 +8,16 @@ from typing import Final
 
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import DeliveryId, record
+from postroom.message.arguments import choice, text
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import Format, Intent, OnUncertain, Priority, Status
 from postroom.message.inbound import InboundMessage
 from postroom.message.markup import Markup
 from postroom.message.wishes import AttentionWish
 
+MAX_SUBJECT_CHARACTERS: Final = 500
+MAX_ADDRESS_CHARACTERS: Final = 320
+MAX_KEY_CHARACTERS: Final = 200
 SEVERAL_AGENTS: Final = ", "  # between the askers whose words one message passes on
 
 
@@ -46,18 +50,24 @@ class Outgoing:
     channel: str
     message: str
     intent: Intent = Intent.SEND
-    recipient: str | None = None
-    subject: str | None = None
-    emoji: str | None = None
+    recipient: str | None = text("An address or a contact's exact name; by default the owner.", MAX_ADDRESS_CHARACTERS)
+    subject: str | None = text("Of an e-mail.", MAX_SUBJECT_CHARACTERS, is_line=True)
+    emoji: str | None = text("Of a reaction.", 32)
+    format: Format = choice(
+        "plain (to the letter) by default; markdown for a reply in a session.", Format, Format.PLAIN
+    )
+    idempotency_key: str | None = text(
+        "Sent once for this key, however often you call.", MAX_KEY_CHARACTERS, beside=True
+    )
+    priority: Priority = choice("medium by default.", Priority, Priority.MEDIUM, beside=True)
+    on_uncertain: OnUncertain | None = choice(
+        "When nobody can know whether it arrived: send again, or hold for a person.", OnUncertain, beside=True
+    )
     context: RequestContext | None = None
-    idempotency_key: str | None = None
-    priority: Priority = Priority.MEDIUM
-    on_uncertain: OnUncertain | None = None
     markup: Markup | None = None
     revises: DeliveryId | None = None
     deletes: bool = False
     follows: DeliveryId | None = None
-    format: Format = Format.PLAIN
     attachments: tuple[Attachment, ...] = ()
     wish: AttentionWish | None = None
     released: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final, TypedDict
@@ -22,71 +21,27 @@ from postroom.kernel.values.errors import (
 )
 from postroom.kernel.values.fields import Fields, without_none
 from postroom.kernel.values.ids import DeliveryId, parse_text, record, to_text
+from postroom.message.arguments import arguments_of, given, written
 from postroom.message.attachment import attachment_object, read_attachments
 from postroom.message.channel import Capabilities, KnownChannels
-from postroom.message.delivery import Format, Intent, OnUncertain, Priority, Status
-from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing, RequestContext, refused
-from postroom.message.wishes import AUTO, AttentionWish, Urgency
+from postroom.message.delivery import Format, Intent, Status
+from postroom.message.outgoing import MAX_ADDRESS_CHARACTERS, AnswerStatus, Outcome, Outgoing, RequestContext, refused
+from postroom.message.wishes import AUTO, AttentionWish
 
 # What it asks for beyond its text.
 
-WISH_FIELDS: Final = ("urgency", "category", "thread", "supersedes", "needs_ack", "expires_in_seconds")
-MAX_NAME_CHARACTERS: Final = 200
-_SHORTEST_LIFE_SECONDS: Final = 1
-LONGEST_LIFE_SECONDS: Final = 30 * 86_400
-_URGENCIES: Final = {str(one): one for one in Urgency}
+_WISH: Final = arguments_of(AttentionWish)
+WISH_FIELDS: Final = tuple(_WISH)
 
 
 def read_wish(fields: Fields) -> AttentionWish | None:
     """None when nothing is asked for; what is wrong is complained about."""
-    if not fields.has_any(WISH_FIELDS):
-        return None
-    return AttentionWish(
-        urgency=_URGENCIES.get(fields.choice("urgency", _URGENCIES, default="")),
-        category=fields.optional_text("category", maximum=MAX_NAME_CHARACTERS),
-        thread=fields.optional_text("thread", maximum=MAX_NAME_CHARACTERS),
-        supersedes=fields.optional_text("supersedes", maximum=MAX_NAME_CHARACTERS),
-        needs_ack=_needs_ack(fields),
-        expires_in_seconds=_expires(fields),
-    )
+    return AttentionWish(**given(_WISH, fields)) if fields.has_any(WISH_FIELDS) else None
 
 
 def wish_object(wish: AttentionWish | None) -> dict[str, Any]:
     """What is not asked for is left out."""
-    if wish is None:
-        return {}
-    return without_none(
-        {
-            "urgency": wish.urgency and str(wish.urgency),
-            "category": wish.category,
-            "thread": wish.thread,
-            "supersedes": wish.supersedes,
-            "needs_ack": wish.needs_ack or None,
-            "expires_in_seconds": wish.expires_in_seconds,
-        }
-    )
-
-
-def _needs_ack(fields: Fields) -> bool:
-    asked = fields.raw("needs_ack")
-    if asked is not None and not isinstance(asked, bool):
-        fields.complain("needs_ack", "must be true or false", "boolean_required")
-    return asked is True
-
-
-def _expires(fields: Fields) -> int | None:
-    asked = fields.raw("expires_in_seconds")
-    if asked is None:
-        return None
-    whole = isinstance(asked, int) and not isinstance(asked, bool)
-    if whole and _SHORTEST_LIFE_SECONDS <= asked <= LONGEST_LIFE_SECONDS:
-        return int(asked)
-    fields.complain(
-        "expires_in_seconds",
-        f"must be a whole number of seconds from {_SHORTEST_LIFE_SECONDS} to {LONGEST_LIFE_SECONDS}",
-        "out_of_range",
-    )
-    return None
+    return {} if wish is None else written(_WISH, wish)
 
 
 # The notify.v1 envelope and its one validator.
@@ -94,22 +49,13 @@ def _expires(fields: Fields) -> int | None:
 NOTIFY_V1: Final = "notify.v1"
 MAX_MESSAGE_CHARACTERS: Final = 100_000
 MAX_MARKDOWN_CHARACTERS: Final = 20_000  # it is read in one go, and badly nested brackets take their time
-MAX_SUBJECT_CHARACTERS: Final = 500
-_MAX_ADDRESS_CHARACTERS: Final = 320
 MAX_REQUEST_ID_CHARACTERS: Final = 128
-MAX_KEY_CHARACTERS: Final = 200
 
-_FIELDS: Final = frozenset(
-    {"schema_version", "origin_butler", "delivery", "request_context", "idempotency_key", "priority", "on_uncertain"}
-)
-_DELIVERY_FIELDS: Final = frozenset(
-    {"intent", "channel", "message", "recipient", "subject", "emoji", "format", "attachments", *WISH_FIELDS}
-)
+BESIDE: Final = {name: one for name, one in arguments_of(Outgoing).items() if one.beside}
+_WITHIN: Final = {name: one for name, one in arguments_of(Outgoing).items() if not one.beside}
+_FIELDS: Final = frozenset({"schema_version", "origin_butler", "delivery", "request_context", *BESIDE})
+_DELIVERY_FIELDS: Final = frozenset({"intent", "channel", "message", "attachments", *_WITHIN, *WISH_FIELDS})
 _INTENTS: Final = {str(one): one for one in Intent}
-_PRIORITIES: Final = {str(one): one for one in Priority}
-_FORMATS: Final = {str(one): one for one in Format}
-_ON_UNCERTAIN: Final = {str(one): one for one in OnUncertain}
-_NO_LINE = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 _UNKNOWN: Final = Capabilities()  # of a channel that is complained about already
 
 
@@ -133,22 +79,15 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
     top.refuse_unknown(_FIELDS)
     top.choice("schema_version", [NOTIFY_V1])
     origin = top.text("origin_butler", maximum=64).strip()
-    key = top.optional_text("idempotency_key", maximum=MAX_KEY_CHARACTERS)
-    priority = top.choice("priority", _PRIORITIES, default=Priority.MEDIUM)
-    on_uncertain = top.choice("on_uncertain", _ON_UNCERTAIN, default="")
+    beside = given(BESIDE, top)
 
     delivery = top.nested("delivery")
     delivery.refuse_unknown(_DELIVERY_FIELDS)
     intent = delivery.choice("intent", _INTENTS)
     channel = _channel(delivery, intent, channels)
     can = channels.get(channel, _UNKNOWN)
-    format = delivery.choice("format", _FORMATS, default=Format.PLAIN)
-    message = _message(delivery, intent, format)
-    subject = delivery.optional_text("subject", maximum=MAX_SUBJECT_CHARACTERS)
-    if subject and _NO_LINE.search(subject):
-        delivery.complain("subject", "must be a single line", "line_break")
-    recipient = delivery.optional_text("recipient", maximum=_MAX_ADDRESS_CHARACTERS)
-    emoji = delivery.optional_text("emoji", maximum=32)
+    within = given(_WITHIN, delivery)
+    message = _message(delivery, intent, within.get("format"))
 
     attachments = read_attachments(delivery)
     wish = read_wish(delivery)
@@ -156,7 +95,7 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
     if intent == Intent.REACT:
         if attachments:
             delivery.complain("attachments", "a reaction carries no files", "react_attachments")
-        if not emoji and not delivery.has("emoji"):
+        if not delivery.has("emoji"):
             delivery.complain("emoji", "is required for a reaction", "react_emoji_required")
         if channel and not can.reacts:
             delivery.complain("intent", f"{channel} has no reactions", "react_unsupported")
@@ -168,42 +107,32 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
         intent=_INTENTS[intent],
         channel=channel,
         message=message,
-        recipient=recipient,
-        subject=subject,
-        emoji=emoji,
         context=context,
-        idempotency_key=key,
-        priority=_PRIORITIES[priority],
-        on_uncertain=_ON_UNCERTAIN.get(on_uncertain),
-        format=_FORMATS[format],
         attachments=attachments,
         wish=wish,
+        **within,
+        **beside,
     )
 
 
 def notify_document(outgoing: Outgoing) -> dict[str, Any]:
     """The envelope that says the same; what is not set is left out."""
-    delivery = {
+    delivery: dict[str, Any] = {
         "intent": str(outgoing.intent),
         "channel": outgoing.channel,
         "message": outgoing.message,
-        "recipient": outgoing.recipient,
-        "subject": outgoing.subject,
-        "emoji": outgoing.emoji,
-        "format": str(outgoing.format) if outgoing.format is not Format.PLAIN else None,
-        "attachments": [attachment_object(one) for one in outgoing.attachments] or None,
+        **written(_WITHIN, outgoing),
     }
-    return without_none(
-        {
-            "schema_version": NOTIFY_V1,
-            "origin_butler": outgoing.origin_butler,
-            "delivery": without_none(delivery) | wish_object(outgoing.wish),
-            "request_context": without_none(asdict(outgoing.context)) if outgoing.context else None,
-            "idempotency_key": outgoing.idempotency_key,
-            "priority": str(outgoing.priority) if outgoing.priority is not Priority.MEDIUM else None,
-            "on_uncertain": outgoing.on_uncertain and str(outgoing.on_uncertain),
-        }
-    )
+    if outgoing.attachments:
+        delivery["attachments"] = [attachment_object(one) for one in outgoing.attachments]
+    context = {"request_context": without_none(asdict(outgoing.context))} if outgoing.context else {}
+    return {
+        "schema_version": NOTIFY_V1,
+        "origin_butler": outgoing.origin_butler,
+        "delivery": delivery | wish_object(outgoing.wish),
+        **context,
+        **written(BESIDE, outgoing),
+    }
 
 
 def _channel(delivery: Fields, intent: str, channels: KnownChannels) -> str:
@@ -215,13 +144,13 @@ def _channel(delivery: Fields, intent: str, channels: KnownChannels) -> str:
     return AUTO
 
 
-def _message(delivery: Fields, intent: str, format: str) -> str:
+def _message(delivery: Fields, intent: str, format: Format | None) -> str:
     if intent == Intent.REACT:
         return delivery.text("message", maximum=MAX_MESSAGE_CHARACTERS, required=False, blank=True)
     if not delivery.has("message"):
         delivery.complain("message", "is required", "message_required")
         return ""
-    maximum = MAX_MARKDOWN_CHARACTERS if format == Format.MARKDOWN else MAX_MESSAGE_CHARACTERS
+    maximum = MAX_MARKDOWN_CHARACTERS if format is Format.MARKDOWN else MAX_MESSAGE_CHARACTERS
     return delivery.text("message", maximum=maximum)
 
 
@@ -235,8 +164,8 @@ def _context(top: Fields, intent: str, can: Capabilities) -> RequestContext | No
     context = RequestContext(
         request_id=given.text("request_id", maximum=MAX_REQUEST_ID_CHARACTERS).strip(),
         source_channel=given.text("source_channel", maximum=64).strip(),
-        source_endpoint_identity=given.text("source_endpoint_identity", maximum=_MAX_ADDRESS_CHARACTERS).strip(),
-        source_sender_identity=given.text("source_sender_identity", maximum=_MAX_ADDRESS_CHARACTERS).strip(),
+        source_endpoint_identity=given.text("source_endpoint_identity", maximum=MAX_ADDRESS_CHARACTERS).strip(),
+        source_sender_identity=given.text("source_sender_identity", maximum=MAX_ADDRESS_CHARACTERS).strip(),
         source_thread_identity=given.optional_text("source_thread_identity", maximum=1000),
         received_at=given.optional_text("received_at", maximum=64),
     )

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from postroom.kernel.values.ids import record
+from postroom.message.arguments import choice, text, truth, whole_number
 
 # The values of an option that lets something happen, or not.
 ALLOW: Final = "allow"
@@ -17,6 +18,9 @@ DENY: Final = "deny"
 
 AUTO: Final = "auto"  # the first channel that is set up, in the person's own order
 RESERVED_NAMES: Final = frozenset({AUTO, "console", "desk"})  # no account's: they mean something wherever one is named
+
+MAX_NAME_CHARACTERS: Final = 200
+LONGEST_LIFE_SECONDS: Final = 30 * 86_400
 
 
 class Risk(StrEnum):
@@ -125,12 +129,14 @@ class AttentionWish:
     `supersedes`: the agent's own key; a newer message of the same key takes the place of one that has not been sent.
     """
 
-    urgency: Urgency | None = None
-    category: str | None = None
-    thread: str | None = None
-    supersedes: str | None = None
-    needs_ack: bool = False
-    expires_in_seconds: int | None = None
+    urgency: Urgency | None = choice("How soon it should be seen; instead of priority.", Urgency)
+    category: str | None = text("What kind of message it is, such as security.", MAX_NAME_CHARACTERS)
+    thread: str | None = text("Your name for what belongs together.", MAX_NAME_CHARACTERS)
+    supersedes: str | None = text("Your own key: replaces what you sent under it.", MAX_NAME_CHARACTERS)
+    needs_ack: bool = truth("A person has to acknowledge it.")
+    expires_in_seconds: int | None = whole_number(
+        "Not worth showing after this.", 1, LONGEST_LIFE_SECONDS, unit="seconds"
+    )
 
 
 def rank(urgency: Urgency) -> int:

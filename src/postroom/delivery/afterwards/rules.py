@@ -25,8 +25,8 @@ from postroom.kernel.values.ids import DeliveryId, is_uuid, record
 from postroom.kernel.values.principal import MAX_KEY_CHARACTERS
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import Format, Intent, Status
-from postroom.message.outgoing import Outgoing
-from postroom.message.wire import MAX_MARKDOWN_CHARACTERS, MAX_MESSAGE_CHARACTERS, MAX_SUBJECT_CHARACTERS, notify_error
+from postroom.message.outgoing import MAX_SUBJECT_CHARACTERS, Outgoing
+from postroom.message.wire import MAX_MARKDOWN_CHARACTERS, MAX_MESSAGE_CHARACTERS, notify_error
 
 LONGEST_REASON: Final = 500
 BY_SENDER: Final = "withdrawn by its sender"
