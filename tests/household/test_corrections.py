@@ -26,6 +26,7 @@ from postroom.message.delivery import REPEAT_MARK, Receipt
 from tests.fakes.accounts import accounts_at
 from tests.fakes.server import serve
 from tests.household.asked_household import OWNERS, has_address
+from tests.household.calling import client
 from tests.household.living import LIFTED, QUICK, Living, living
 from tests.household.processes import command, environment
 
@@ -33,6 +34,7 @@ from tests.household.processes import command, environment
 SCRIPT = Principal(Role.PROGRAM, "backup", person="owner")
 OTHER = Principal(Role.PROGRAM, "other", person="owner")
 OWNER = Principal(Role.PERSON, "owner")
+HEALTH = Principal(Role.BUTLER, "health")
 ANN = Principal(Role.PERSON, "ann")
 
 
@@ -228,22 +230,40 @@ async def test_a_butler_revises_and_recalls_with_its_tools_and_only_its_own(corr
     assert await shown(correcting, "Walk") == [("Walk at 6", True)]
 
 
-@pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        ({}, 422),
-        ({"message": "x", "text": "y"}, 422),
-        ({"message": " "}, 400),
-        ({"message": "x", "format": "html"}, 400),
+SECONDS_TOLD = "wait_seconds: must be a number of seconds from 0 to 600"
+WRONG: dict[str, list[tuple[dict[str, Any], int, str]]] = {
+    "revise": [
+        ({}, 422, "message: is required"),
+        ({"message": "x", "text": "y"}, 422, "text: unknown field"),
+        ({"message": " "}, 400, "message: must not be blank"),
+        ({"message": "x", "format": "html"}, 400, "format: must be one of plain, markdown"),
+        ({"message": ["x"]}, 400, "message: must be text"),
+        ({"message": "x", "subject": {"a": 1}}, 400, "subject: must be text"),
+        ({"message": "x", "wait_seconds": "soon"}, 422, SECONDS_TOLD),
     ],
-)
-async def test_bad_input_is_refused_and_nothing_is_changed(correcting: Living, body: dict[str, Any], code: int) -> None:
-    delivery_id = await sent(correcting, "Untouched")
+    "recall": [
+        ({"reason": 5}, 400, "reason: must be text"),
+        ({"reason": "x", "message": "y"}, 422, "message: unknown field"),
+        ({"wait_seconds": True}, 422, SECONDS_TOLD),
+    ],
+}
 
-    status, _ = await post(correcting, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", body)
 
-    assert status == code
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("act", WRONG)
+async def test_bad_input_is_refused_in_our_words_at_both_doors_and_nothing_is_changed(
+    correcting: Living, act: str
+) -> None:
+    delivery_id = await sent(correcting, "Untouched", HEALTH)
+
+    async with client(correcting.household.addresses["health"], correcting.token("health")) as caller:
+        for body, code, words in WRONG[act]:
+            status, answer = await post(correcting, HEALTH, f"/v1/deliveries/{delivery_id}/{act}", body)
+            by_tool = await caller.call_tool(act, {"delivery_id": delivery_id, **body})
+
+            assert (status, answer["error"]["message"]) == (code, words)
+            assert by_tool.structured_content is not None and by_tool.structured_content["error_message"] == words
+            assert "Error executing" not in str(by_tool.content)
     assert not any(row["delivery_id"] == delivery_id for row in corrections(correcting))
 
 
