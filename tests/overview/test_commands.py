@@ -148,12 +148,18 @@ async def test_an_id_that_names_nothing_is_refused_in_one_sentence(home: Path, i
 
 
 @pytest.mark.requirement("content:corrections-are-seen")
-async def test_a_question_is_changed_and_taken_back_by_its_id(home: Path) -> None:
+@pytest.mark.parametrize("folder", ["home", "there"], ids=["here", "by its address"])
+async def test_a_question_is_changed_and_taken_back_by_its_id(
+    home: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
     both = {"ports": {"messenger": free_port(), "api": free_port()}}
-    async with living(home, QUICK, both) as household:
-        (home / "postroom.toml").write_text(
-            f"[ports]\nmessenger = {both['ports']['messenger']}\napi = {both['ports']['api']}\n"
-        )
+    async with living(home.parent / folder, QUICK, both) as household:
+        if folder == "home":
+            written = "".join(f"{part} = {port}\n" for part, port in both["ports"].items())
+            (home / "postroom.toml").write_text(f"[ports]\n{written}")
+        else:
+            monkeypatch.setenv("POSTROOM_URL", household.household.addresses["api"])
+            monkeypatch.setenv("POSTROOM_TOKEN", household.token("operator"))
         asked = await household.call("health", "ask", {"question": "Tea?", "wait_seconds": 0})
 
         revised = await postroom_beside("revise", asked["ask_id"], "Coffee?")
