@@ -12,7 +12,6 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from postroom.channels.capabilities import KINDS, TELEGRAM
 from postroom.delivery.accept import Acceptance, FirstWrite, Plane
 from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
@@ -34,6 +33,7 @@ from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter
 from postroom.kernel.values.ids import IdMint
 from postroom.message.delivery import Message, Receipt
+from postroom.settings.accounts import channel_kind
 
 LIFTED = 10**9
 
@@ -42,7 +42,7 @@ class NoChannel:
     """Takes everything and does nothing, so that what is measured is ours; remembers when it was called."""
 
     name = "telegram"
-    capabilities = TELEGRAM
+    capabilities = channel_kind("telegram").capabilities
 
     def __init__(self) -> None:
         self.called_at_us: dict[str, int] = {}
@@ -164,7 +164,7 @@ async def running(url: str, channel: NoChannel, *, slots: int = 256) -> AsyncIte
             acceptance=acceptance,
             dispatcher=dispatcher,
             outcomes=outcomes,
-            known_channels={name: KINDS[name] for name in channels},
+            known_channels={name: channel_kind(name).capabilities for name in channels},
         )
         async with dispatching(plane, Loops(clock, LoopMeter(registry).failed), drain_seconds=30):
             yield plane

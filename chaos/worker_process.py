@@ -24,7 +24,7 @@ from chaos.watched_ledger import WatchedLedger
 from postroom.delivery.accept import Plane
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.store.tables import delivery_requests
-from postroom.household.channels import SandboxAddress, build_channels
+from postroom.household.channels import build_channels
 from postroom.household.delivery import build_plane, running_plane, shared_state
 from postroom.household.people import keep_in_step
 from postroom.household.store import Store, open_store
@@ -32,6 +32,7 @@ from postroom.kernel.running import telemetry
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.message.channel import Channel
 from postroom.message.delivery import IN_FLIGHT
+from postroom.sandbox.accounts import SandboxAddress
 from postroom.settings import Settings
 from postroom.settings.load import load
 

@@ -17,13 +17,14 @@ from chaos.watched_channel import watched
 from chaos.watched_ledger import WatchedLedger
 from postroom.conversations.inbound import Inbound
 from postroom.delivery.accept import Plane
-from postroom.household.channels import SandboxAddress, build_channels
+from postroom.household.channels import build_channels
 from postroom.household.delivery import running_plane
 from postroom.household.questions import AskingParts, hearing, presenting
 from postroom.household.store import World, open_store
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import Channel, Listen
 from postroom.message.inbound import InboundEvent, InboundMessage, Listened
+from postroom.sandbox.accounts import SandboxAddress
 from postroom.settings import Settings
 
 ASKER: Final = Principal(Role.BUTLER, "general")

@@ -9,26 +9,14 @@ from typing import Final
 
 from scripts.reference.markdown import table
 
-from postroom.channels.capabilities import KINDS
 from postroom.message.channel import Capabilities
+from postroom.settings.accounts import ChannelKind, shipped_kinds
 
 MARKED: Final[Mapping[str, str]] = MappingProxyType({"README.md": "docs/how-to/", "docs/how-to/accounts.md": ""})
 """The pages that have the table, and how each names a how-to page."""
 BEGIN: Final = "<!-- channels: written by scripts/generate-reference.py from the capabilities -->"
 END: Final = "<!-- end of channels -->"
 
-_KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
-    {
-        "telegram": ("Telegram", "accounts.md#the-accounts-telegram-and-email"),
-        "email": ("e-mail", "accounts.md#the-accounts-telegram-and-email"),
-        "slack": ("Slack", "slack.md"),
-        "discord": ("Discord", "discord.md"),
-        "ntfy": ("ntfy", "ntfy.md"),
-        "webhook": ("webhook", "webhook-channel.md"),
-        "webpush": ("the app on the phone (web push)", "phone-app.md"),
-        "apprise": ("any other service (Apprise)", "any-other-service.md"),
-    }
-)
 _HEADER: Final = (
     *("channel", "send", "reply", "react", "edit", "questions", "hears answers"),
     *("when an answer of the provider is lost", "receipt", "one message holds", "files"),
@@ -37,7 +25,7 @@ _BETWEEN: Final = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTA
 
 
 def channels_table(links: str) -> str:
-    return table(_HEADER, [_row(kind, can, links) for kind, can in KINDS.items()])
+    return table(_HEADER, [_row(kind, links) for kind in shipped_kinds().values()])
 
 
 def with_table(text: str, links: str) -> str:
@@ -48,11 +36,11 @@ def with_table(text: str, links: str) -> str:
     return text.replace(found[0], f"{BEGIN}\n{channels_table(links)}\n{END}")
 
 
-def _row(kind: str, can: Capabilities, links: str) -> list[str]:
-    name, page = _KINDS[kind]
+def _row(kind: ChannelKind, links: str) -> list[str]:
+    can = kind.capabilities
     abilities = (can.replies, can.reacts, can.edits)
     return [
-        f"[{name}]({links}{page})",
+        f"[{kind.title}]({links}{kind.guide})",
         "yes",
         *(_said(one) for one in abilities),
         _questions(can),

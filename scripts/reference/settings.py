@@ -13,11 +13,11 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from scripts.reference.markdown import code, page, table
 
-from postroom.butlers.loading import MODULES
+from postroom.butlers.loading import module_kinds
 from postroom.settings import Settings
-from postroom.settings.accounts import ACCOUNT_SECTIONS, ChannelSettings
+from postroom.settings.accounts import ChannelSettings, section_named, shipped_kinds
 from postroom.settings.roster import ButlerConfig
-from postroom.settings.written import CREDENTIALS
+from postroom.settings.written import CREDENTIALS, SHIPPED
 
 _INTRODUCTION = """\
 Settings stand in `$POSTROOM_HOME/postroom.toml` (or the file `POSTROOM_CONFIG` names), secrets beside it in
@@ -39,7 +39,7 @@ def settings_page() -> str:
     parts += [_section(name, model) for name, model in _sections(Settings)]
     parts.append("## A butler's file\n\n`roster/NAME/butler.toml`; `${VARIABLE}` stands for a variable's value.")
     parts.append(table(_FILE_HEADER, _file_rows(ButlerConfig, ())))
-    for name, section in sorted(MODULES.items()):
+    for name, section in sorted(module_kinds().items()):
         parts.append(f"### `[modules.{name}]`")
         parts.append(table(_FILE_HEADER, _file_rows(section, ("modules", name))))
     return page("Settings", _INTRODUCTION, parts)
@@ -56,11 +56,11 @@ def _top() -> list[tuple[str, FieldInfo]]:
 
 def _sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
     for name, field in model.model_fields.items():
-        inner = _model_of(field.annotation)
+        inner = section_named(name) if name in SHIPPED else _model_of(field.annotation)
         if inner is not None:
             yield _heading(name, field), inner
         elif name == _ACCOUNTS:
-            yield from ((f'[{name}.NAME] kind = "{kind}"', section) for kind, section in ACCOUNT_SECTIONS.items())
+            yield from ((f'[{name}.NAME] kind = "{kind}"', one.options) for kind, one in shipped_kinds().items())
             yield f"[{name}.NAME]", ChannelSettings
 
 
@@ -105,8 +105,8 @@ def undescribed(model: type[BaseModel], path: str = "") -> Iterator[str]:
         if inner is not None:
             yield from undescribed(inner, f"{path}{name}.")
         elif path + name == _ACCOUNTS:
-            for kind, section in ACCOUNT_SECTIONS.items():
-                yield from undescribed(section, f"{name}.{kind}.")
+            for kind, one in shipped_kinds().items():
+                yield from undescribed(one.options, f"{name}.{kind}.")
         elif not field.description and path + name != "modules":
             yield path + name
 

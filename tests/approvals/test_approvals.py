@@ -13,12 +13,12 @@ from tests.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
 from tests.people.known_people import household_people, owner
+from tests.support.kinds import KINDS
 
 from postroom.approvals.approvals import ApprovalGate, Approvals
 from postroom.approvals.model import ActionStatus, Parking
 from postroom.approvals.rules import ApprovalPolicy, RiskPolicy, RuleRequest, expiration, parse_rule_request
 from postroom.approvals.store.approvals import HeardThreads, StoredApprovals
-from postroom.channels.capabilities import KINDS
 from postroom.channels.email.channel import Email
 from postroom.channels.telegram.channel import Telegram
 from postroom.household.store import stored_people

@@ -11,12 +11,12 @@ from tests.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.approvals.test_approvals import CHANNELS
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
+from tests.support.kinds import KINDS
 
 from postroom.approvals.approvals import Approvals
 from postroom.approvals.model import Action, Parking
 from postroom.approvals.rules import ApprovalPolicy, RuleRequest, expiration, parse_rule_request
 from postroom.approvals.store.approvals import StoredApprovals
-from postroom.channels.capabilities import KINDS
 from postroom.kernel.guard.tools import approver
 from postroom.kernel.values.errors import PostroomError, ValidationError
 from postroom.kernel.values.principal import OPERATOR, Principal, Role

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.approvals.parked import HOUR_US, content, pending_action
 from tests.clock import START_US
+from tests.support.kinds import KINDS
 
 from postroom.approvals import rules
 from postroom.approvals.acts import whole_action_body
@@ -23,7 +24,6 @@ from postroom.approvals.rules import (
     rejection,
     risk_of,
 )
-from postroom.channels.capabilities import KINDS
 from postroom.channels.email.channel import Email
 from postroom.channels.telegram.channel import Telegram
 from postroom.kernel.values.errors import ValidationError

@@ -15,12 +15,8 @@ NAMES = frozenset({"telegram", "email"})
 A_FIELD_TOO = frozenset({"email"})  # of a person, a note or a form: only where it is asked for is it a channel's name
 NAMED_FOR_A_REASON = {
     "settings/model.py": "the one table of sections of the settings that are accounts",
-    "settings/accounts.py": "the kinds of accounts, and what stands in the section of each",
     "settings/written.py": "the accounts with a section of their own; BUTLER_TELEGRAM_TOKEN and its like are public",
-    "household/channels.py": "makes an account, says what counts as its addresses, and plays it in the sandbox",
-    "butlers/loading.py": "the sections [telegram] and [email] of the messenger's file, and their modules",
     "butlers/messenger/acts.py": "telegram_send_message, email_send_message: tools of the specification",
-    "cli/doctor/checks.py": "says which variables to set",
     "people/bot_senders.py": "`postroom owner --telegram` finds a chat",
     "people/commands.py": "`contacts list` prints its two columns",
     "inbox/copies.py": "an e-mail copy of a note is an e-mail, by specification",

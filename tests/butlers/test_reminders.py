@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.support.kinds import KINDS
 
 from postroom.butlers.acts import Remind
 from postroom.butlers.daemon import plan_reminder, scheduled_answer
-from postroom.channels.capabilities import KINDS
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import parse_text
 

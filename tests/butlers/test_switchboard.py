@@ -11,12 +11,12 @@ from sqlalchemy import select
 from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 from tests.support.envelopes import REPLY, SEND
+from tests.support.kinds import KINDS
 
 from postroom.butlers import switchboard
 from postroom.butlers.model import Registration
 from postroom.butlers.switchboard import Registry, Switchboard, check_origin
 from postroom.butlers.wire import read_route_response
-from postroom.channels.capabilities import KINDS
 from postroom.delivery.model import RefusedCall
 from postroom.delivery.store.rows import StoredRefusedCalls
 from postroom.delivery.store.tables import delivery_refusals

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from tests.support.envelopes import SEND, STRANGE, notify_route
+from tests.support.kinds import KINDS
 
 from postroom.butlers.wire import document_within, parse_route, parse_within, route_response
-from postroom.channels.capabilities import KINDS
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.markup import Button, ButtonStyle, Markup

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.support.kinds import KINDS
 
 from postroom.channels.apprise.channel import AppriseService
-from postroom.channels.capabilities import KINDS
 from postroom.channels.discord.channel import Discord
 from postroom.channels.email.channel import Email
 from postroom.channels.email.incoming.imap import ImapAccount

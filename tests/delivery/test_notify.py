@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 from tests.household.living import LIFTED, QUICK, Living, living
 from tests.support.envelopes import CONTEXT, notify_route
+from tests.support.kinds import KINDS
 
 from postroom.butlers.daemon import CORE_TOOL_NAMES
-from postroom.channels.capabilities import KINDS
 from postroom.delivery.notify import Notifier, read_arguments, wait_seconds
 from postroom.household.peers import SwitchboardOverWire
 from postroom.kernel.values.errors import (

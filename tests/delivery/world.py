@@ -16,8 +16,8 @@ from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ready_file import ready_file
 from tests.support.counted import CountedLoops
+from tests.support.kinds import KINDS
 
-from postroom.channels.capabilities import KINDS
 from postroom.delivery.accept import Acceptance, FirstWrite, Plane
 from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery

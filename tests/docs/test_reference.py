@@ -11,12 +11,12 @@ import pytest
 from scripts.reference.channels import MARKED, channels_table, with_table
 from scripts.reference.settings import undescribed
 
-from postroom.butlers.loading import MODULES
-from postroom.channels.capabilities import KINDS
+from postroom.butlers.loading import module_kinds
 from postroom.settings import Settings
 from postroom.settings.roster import ButlerConfig
 from tests.architecture.tree import ROOT
 from tests.services import warm_process
+from tests.support.kinds import KINDS
 
 SCRIPT = "scripts.generate-reference"
 
@@ -77,6 +77,6 @@ def test_a_page_without_the_marks_is_refused() -> None:
         with_table("# A page", "")
 
 
-@pytest.mark.parametrize("model", [Settings, ButlerConfig, *MODULES.values()])
+@pytest.mark.parametrize("model", [Settings, ButlerConfig, *module_kinds().values()])
 def test_every_setting_says_what_it_means(model: type) -> None:
     assert list(undescribed(model)) == []

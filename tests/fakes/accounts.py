@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.household.channels import SANDBOX_OWNER
+from postroom.sandbox.accounts import SANDBOX_OWNER
 from postroom.sandbox.imap import AUTHSERV_ID
 from postroom.sandbox.records import SANDBOX_TOKEN
 from tests.fakes.server import Fakes

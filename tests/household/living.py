@@ -42,7 +42,7 @@ class Living:
     def played_at(self) -> str:
         """Where the person's side is: the household's own sandbox, or the servers that its accounts are at."""
         own = self.household.addresses.get("sandbox")
-        return own or f"{self.settings.telegram.api_base_url}/sandbox/"
+        return own or f"{self.settings.telegram.model_dump()['api_base_url']}/sandbox/"
 
     def token(self, who: str) -> str:
         principal = OPERATOR if who == "operator" else Principal(Role.BUTLER, who)

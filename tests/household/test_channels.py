@@ -9,19 +9,16 @@ from typing import Any
 
 import pytest
 
-from postroom.channels.capabilities import KINDS
+from postroom.channels.ntfy.channel import answers_topic
 from postroom.cli.doctor.checks import look_at_channels, look_at_owner
 from postroom.household.channels import (
     Accounts,
-    SandboxAddress,
     account_channel,
     account_kinds,
     address_forms,
-    answers_topic,
     build_channels,
     configured_channels,
     known_channels,
-    sandbox_channel,
     section_name,
     usable_channels,
 )
@@ -29,11 +26,14 @@ from postroom.household.delivery import delivery_policy
 from postroom.kernel.values.errors import SettingsError, TargetUnavailable
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import UNDECLARED, AccountHealth, Capabilities, Channel
+from postroom.sandbox.accounts import SandboxAddress, played
 from postroom.settings import Settings
+from postroom.settings.accounts import Surroundings
 from postroom.settings.written import SHIPPED
 from tests.architecture.tree import ROOT
 from tests.household.living import QUICK, Living, living, settings_for
 from tests.patience import PATIENCE_SECONDS
+from tests.support.kinds import KINDS
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "telegram": {"token": "1:a"},
@@ -70,8 +70,9 @@ async def test_every_kind_is_made_under_the_accounts_own_name(home: Path, kind: 
 
 @pytest.mark.requirement("chan:answers-topic")
 def test_a_topic_for_answers_cannot_be_guessed_and_stays(home: Path, tmp_path: Path) -> None:
-    first, again = answers_topic(home, "push"), answers_topic(home, "push")
-    others = {answers_topic(home, "other"), answers_topic(tmp_path / "elsewhere", "push")}
+    here, elsewhere = Surroundings(home=home), Surroundings(home=tmp_path / "elsewhere")
+    first, again = answers_topic(here, "push"), answers_topic(here, "push")
+    others = {answers_topic(here, "other"), answers_topic(elsewhere, "push")}
 
     assert first == again and len({first, *others}) == 3
     assert first.removeprefix("postroom-") != first and len(first) == len("postroom-") + 24
@@ -86,7 +87,7 @@ def test_what_is_wrong_is_said_under_the_accounts_place_in_the_settings(home: Pa
 
     assert (section_name(old), section_name(new)) == ("telegram", "channels.bad")
     with pytest.raises(SettingsError) as refused:
-        account_channel(new, home)
+        account_channel(new, Surroundings(home=home))
     assert str(refused.value) == "channels.bad: the Telegram bot token is malformed."
 
 
@@ -391,9 +392,9 @@ async def test_nothing_is_made_with_real_credentials(home: Path) -> None:
     assert "127.0.0.1:10" in repr(channels["letters"]) and "example.org" not in repr(channels["letters"])
 
 
-def test_a_kind_that_it_does_not_play_is_refused(home: Path) -> None:
+def test_a_kind_that_it_does_not_play_is_refused() -> None:
     with pytest.raises(ValueError, match="does not play webhook"):
-        sandbox_channel("calls", "webhook", SANDBOX, home)
+        played("calls", "webhook", SANDBOX)
 
 
 async def test_in_a_container_that_listens_everywhere_the_phone_is_reached_and_linked_to(home: Path) -> None:

@@ -15,7 +15,7 @@ from chaos.proxy import Proxy, Toxic
 
 from postroom.cli.doctor.doctor import look_at_models
 from postroom.household.butlers import cannot_answer
-from postroom.household.channels import SandboxAddress, build_channels
+from postroom.household.channels import build_channels
 from postroom.household.people import household_people, keep_in_step
 from postroom.household.questions import build_gate, deciders_of
 from postroom.household.store import Premises, approval_policy, open_store
@@ -28,6 +28,7 @@ from postroom.people.model import DraftAddress, PersonDraft
 from postroom.people.people import HouseholdPeople
 from postroom.questions.acts import ReviseAsk
 from postroom.questions.model import PresentationStatus, QuestionStatus, Said
+from postroom.sandbox.accounts import SandboxAddress
 from postroom.settings.load import load
 from tests.butlers.runtimes.installed import install
 from tests.clock import FakeClock

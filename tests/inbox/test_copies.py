@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.inbox.examples import a_notification
+from tests.support.kinds import KINDS
 
-from postroom.channels.capabilities import KINDS
 from postroom.channels.email.building import build
 from postroom.inbox.copies import ending_of, outgoing
 from postroom.inbox.model import Batch, Ending, GivenUp, HandedOver, Notification, NotificationType, TryAgain, shortened

@@ -20,7 +20,7 @@ from postroom.attention.turn import NoticeBook
 from postroom.delivery.accept import Plane
 from postroom.delivery.store.tables import delivery_requests
 from postroom.household.attention import build_attention
-from postroom.household.channels import SandboxAddress, build_channels
+from postroom.household.channels import build_channels
 from postroom.household.delivery import build_plane, dispatching, shared_state
 from postroom.household.people import keep_in_step
 from postroom.household.store import Premises, Store, open_store, stored_people
@@ -40,6 +40,7 @@ from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import IdMint
 from postroom.message.channel import Channel
+from postroom.sandbox.accounts import SandboxAddress
 from postroom.sandbox.records import ReceivedMail
 from postroom.sandbox.server import Sandbox, serve
 from postroom.settings import Settings

@@ -15,9 +15,9 @@ from tests.clock import FakeClock
 from tests.opened_database import opened_database
 from tests.patience import PATIENCE_SECONDS
 from tests.people.known_people import household_people, owner
+from tests.support.kinds import KINDS
 
 from postroom.butlers.wire import Route
-from postroom.channels import capabilities
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.intents.courier import Courier
 from postroom.intents.directory import Acting, Directory
@@ -196,9 +196,7 @@ def build_office(database: Database, clock: FakeClock) -> Office:
         channels=frozenset({"telegram", "email"}),
     )
     tools: dict[str, Any] = {"signal": signal, "clock": clock, "mint": MINT.mint}
-    courier = Courier(
-        store=store, directory=directory, outbound=post, route=butlers.route, channels=capabilities.KINDS, **tools
-    )
+    courier = Courier(store=store, directory=directory, outbound=post, route=butlers.route, channels=KINDS, **tools)
     return Office(
         database=database,
         contacts=contacts,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from tests.support.envelopes import SEND
+from tests.support.kinds import KINDS
 
-from postroom.channels.capabilities import KINDS
 from postroom.delivery.notify import read_arguments
 from postroom.kernel.acts.reading import arguments_schema, read
 from postroom.kernel.values.errors import ValidationError

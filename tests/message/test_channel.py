@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, fields
 import pytest
 from tests.support.envelopes import REACT, REPLY, SEND
 
-from postroom.channels.capabilities import TELEGRAM
+from postroom.channels.telegram.kind import TELEGRAM
 from postroom.kernel.values.errors import ValidationError
 from postroom.message.channel import UNDECLARED, Capabilities, KnownChannels, ThreadIdentity
 from postroom.message.wire import parse_notify

@@ -12,8 +12,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from tests.support.envelopes import CONTEXT, GOOD, REACT, REPLY, SEND, spoiled
+from tests.support.kinds import KINDS
 
-from postroom.channels.capabilities import KINDS
 from postroom.delivery.model import Snapshot, WaitKind, WaitReason, outcome_of
 from postroom.kernel.values.errors import (
     CircuitOpenError,

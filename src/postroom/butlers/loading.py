@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import cache
+from typing import Any
 
 import structlog
 from pydantic import ValidationError
 
 from postroom.butlers.calendar.module import CalendarConfig, CalendarModule
-from postroom.butlers.modules import EmailConfig, ModuleContext, TelegramConfig, check_channel
+from postroom.butlers.modules import ChannelModule, ModuleConfig, ModuleContext, check_channel
 from postroom.kernel.values.errors import SettingsError, TargetUnavailable
 from postroom.kernel.values.fields import did_you_mean, words
 from postroom.settings import Secret, Settings
-from postroom.settings.accounts import EmailAccount, EmailSettings, TelegramAccount, TelegramSettings
+from postroom.settings.accounts import AccountOptions, channel_kind, section_named
 from postroom.settings.load import unknown_key
 from postroom.settings.model import set_up
 from postroom.settings.roster import MESSENGER, ButlerConfig, RosterError
+from postroom.settings.written import SHIPPED
 
-Section = CalendarConfig | TelegramConfig | EmailConfig
-MODULES: Final[Mapping[str, type[Section]]] = {
-    "calendar": CalendarConfig,
-    "email": EmailConfig,
-    "telegram": TelegramConfig,
-}
+
+@cache
+def module_kinds() -> Mapping[str, type[ModuleConfig]]:
+    """What a butler's file may name, with the keys of each."""
+    sending = {name: channel_kind(name).module for name in SHIPPED}
+    channels = {name: one for name, one in sending.items() if one is not None and issubclass(one, ChannelModule)}
+    return {"calendar": CalendarConfig, **channels}
 
 
 @dataclass(slots=True)
@@ -51,7 +54,7 @@ async def loaded_modules(config: ButlerConfig, context: ModuleContext) -> AsyncI
         section = section_of(config, name)
         if isinstance(section, CalendarConfig):
             loaded.calendar = CalendarModule(section, context)
-        elif section is not None:
+        elif isinstance(section, ChannelModule):
             try:
                 check_channel(name, section, context)
             except TargetUnavailable as error:
@@ -72,16 +75,17 @@ def check_modules(config: ButlerConfig) -> None:
         section_of(config, name)
 
 
-def section_of(config: ButlerConfig, name: str) -> Section | None:
+def section_of(config: ButlerConfig, name: str) -> ModuleConfig | None:
     """What the file says about one module; None when it does not name it."""
     if name not in config.modules:
         return None
-    if name not in MODULES:
-        known, hint = ", ".join(sorted(MODULES)), did_you_mean(name, MODULES)
+    kinds = module_kinds()
+    if name not in kinds:
+        known, hint = ", ".join(sorted(kinds)), did_you_mean(name, kinds)
         raise RosterError(
             f"{config.name}/butler.toml: modules.{name}: there is no such module{hint} There are {known}."
         )
-    kind = MODULES[name]
+    kind = kinds[name]
     try:
         return kind.model_validate(config.modules[name])
     except ValidationError as error:
@@ -101,69 +105,44 @@ def with_credentials(settings: Settings, roster: Iterable[ButlerConfig], environ
     messenger = next((config for config in roster if config.name == MESSENGER), None)
     if messenger is None:
         return settings
-    telegram, email = _sections(messenger)
+    modules = _sending(messenger)
     given = {name: value for name, value in environment.items() if value}
-    chosen = settings.model_copy(
-        update={
-            "telegram": settings.telegram.model_copy(update=_token(telegram, given)),
-            "email": settings.email.model_copy(update=_mailbox(email, given)),
-        }
-    )
+    named = {name: _named(getattr(settings, name), one.bot.variables, given) for name, one in modules.items()}
+    chosen = settings.model_copy(update=named)
     if doubled := [name for name in set_up(chosen) if name in chosen.channels]:
         raise SettingsError(
             f"channels.{doubled[0]}: the messenger's file names credentials for it as well; take one of them out."
         )
-    return _without_disabled(chosen, telegram, email)
+    return _without_disabled(chosen, {name for name, one in modules.items() if not one.bot.enabled})
 
 
 def credentials_by_name(settings: Settings, config: ButlerConfig) -> dict[str, Secret]:
     """What the settings hold, under the names by which the messenger's modules ask for it."""
-    telegram, email = _sections(config)
-    bot, mailbox = settings.channels.get("telegram", settings.telegram), settings.channels.get("email", settings.email)
     held: dict[str, Secret] = {}
-    if telegram is not None and isinstance(bot, TelegramSettings | TelegramAccount):
-        held[telegram.bot.token_env] = bot.token
-    if email is not None and isinstance(mailbox, EmailSettings | EmailAccount):
-        password = Secret("granted") if mailbox.by_token else mailbox.password  # tokens are the channel's own affair
-        held |= {email.bot.address_env: Secret(mailbox.address), email.bot.password_env: password}
+    for name, module in _sending(config).items():
+        options = settings.channels.get(name, getattr(settings, name))
+        held |= {variable: options.credential(option) for option, variable in module.bot.variables.items()}
     return {name: value for name, value in held.items() if value}
 
 
-def _without_disabled(settings: Settings, telegram: TelegramConfig | None, email: EmailConfig | None) -> Settings:
-    """A household with credentials stays a real one when it may not use them."""
-    update: dict[str, Any] = {"sandbox": settings.in_sandbox}
-    sections = {"telegram": telegram, "email": email}
-    disabled = {name for name, section in sections.items() if section is not None and not section.bot.enabled}
-    if disabled & settings.channels.keys():
-        update["channels"] = {name: one for name, one in settings.channels.items() if name not in disabled}
-    if telegram is not None and not telegram.bot.enabled:
-        update["telegram"] = settings.telegram.model_copy(update={"token": Secret("")})
-    if email is not None and not email.bot.enabled:
-        nothing = {"address": "", "from_address": "", "password": Secret("")}
-        update["email"] = settings.email.model_copy(update=nothing)
-    return settings.model_copy(update=update) if len(update) > 1 else settings
-
-
-def _token(telegram: TelegramConfig | None, given: Mapping[str, str]) -> dict[str, Any]:
-    if telegram is None or telegram.bot.token_env not in given:
-        return {}
-    return {"token": Secret(given[telegram.bot.token_env])}
-
-
-def _mailbox(email: EmailConfig | None, given: Mapping[str, str]) -> dict[str, Any]:
-    if email is None:
-        return {}
-    update: dict[str, Any] = {}
-    if email.bot.address_env in given:
-        update["address"] = given[email.bot.address_env]
-    if email.bot.password_env in given:
-        update["password"] = Secret(given[email.bot.password_env])
-    return update
-
-
-def _sections(config: ButlerConfig) -> tuple[TelegramConfig | None, EmailConfig | None]:
-    telegram, email = section_of(config, "telegram"), section_of(config, "email")
-    return (
-        telegram if isinstance(telegram, TelegramConfig) else None,
-        email if isinstance(email, EmailConfig) else None,
+def _named(options: AccountOptions, variables: Mapping[str, str], given: Mapping[str, str]) -> AccountOptions:
+    found = {option: given[variable] for option, variable in variables.items() if variable in given}
+    secret = {option for option in found if isinstance(getattr(options, option), Secret)}
+    return options.model_copy(
+        update={option: Secret(value) if option in secret else value for option, value in found.items()}
     )
+
+
+def _without_disabled(settings: Settings, disabled: Set[str]) -> Settings:
+    """A household with credentials stays a real one when it may not use them."""
+    if not disabled:
+        return settings
+    update: dict[str, Any] = {name: section_named(name)() for name in disabled}
+    update["channels"] = {name: one for name, one in settings.channels.items() if name not in disabled}
+    return settings.model_copy(update={"sandbox": settings.in_sandbox, **update})
+
+
+def _sending(config: ButlerConfig) -> dict[str, ChannelModule]:
+    """The modules of channels that the file names."""
+    sections = {name: section_of(config, name) for name in SHIPPED}
+    return {name: one for name, one in sections.items() if isinstance(one, ChannelModule)}

@@ -28,7 +28,7 @@ class ModuleContext:
     in_sandbox: bool = False
 
 
-# The modules that make the messenger the one who sends: telegram and email, as bots.
+# The modules that make the messenger the one who sends: those of channels, each as a bot.
 
 
 class UserScope(ModuleConfig):
@@ -38,42 +38,28 @@ class UserScope(ModuleConfig):
     """Must stay off: only bots send."""
 
 
-class TelegramBot(ModuleConfig):
+class BotScope(ModuleConfig):
+    """A channel's folder adds a key `OPTION_env` for each credential: the variable that holds it."""
+
     enabled: bool = True
-    """Off: the messenger does not send over Telegram."""
-    token_env: str = "BUTLER_TELEGRAM_TOKEN"  # noqa: S105  # the name of a variable
-    """The variable that holds the bot's token."""
+    """Off: the messenger does not send there."""
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """By the option of the settings that each stands for."""
+        named = (name for name in type(self).model_fields if name.endswith("_env"))
+        return {name.removesuffix("_env"): getattr(self, name) for name in named}
 
 
-class TelegramConfig(ModuleConfig):
+class ChannelModule(ModuleConfig):
     user: UserScope = UserScope()
-    bot: TelegramBot = TelegramBot()
+    bot: BotScope = BotScope()
 
 
-class EmailBot(ModuleConfig):
-    enabled: bool = True
-    """Off: the messenger sends no e-mail."""
-    address_env: str = "BUTLER_EMAIL_ADDRESS"
-    """The variable that holds the mailbox."""
-    password_env: str = "BUTLER_EMAIL_PASSWORD"  # noqa: S105  # the name of a variable
-    """The variable that holds its password."""
-
-
-class EmailConfig(ModuleConfig):
-    user: UserScope = UserScope()
-    bot: EmailBot = EmailBot()
-
-
-def check_channel(name: str, config: TelegramConfig | EmailConfig, context: ModuleContext) -> None:
+def check_channel(name: str, config: ChannelModule, context: ModuleContext) -> None:
     """Whether the messenger's own tools for this channel can work; the channel itself is the delivery plane's."""
     if config.user.enabled:
         raise TargetUnavailable(f"modules.{name}.user cannot be enabled: only bots send")
-    missing = [name for name in variables(config) if not context.environment.get(name)]
+    missing = [name for name in config.bot.variables.values() if not context.environment.get(name)]
     if config.bot.enabled and missing and not context.in_sandbox:
         raise TargetUnavailable(f"no credentials: {', '.join(missing)} is not set")
-
-
-def variables(config: TelegramConfig | EmailConfig) -> tuple[str, ...]:
-    if isinstance(config, TelegramConfig):
-        return (config.bot.token_env,)
-    return (config.bot.address_env, config.bot.password_env)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from postroom.channels.acts import ChannelBody, ListChannels
+from postroom.channels.email.kind import EmailAccount, EmailSettings
 from postroom.kernel.acts.commands import as_json
 from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.running.clock import SystemClock
@@ -17,7 +18,6 @@ from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.zones import relative
 from postroom.settings import Settings
-from postroom.settings.accounts import EmailAccount, EmailSettings
 from postroom.settings.load import from_process
 from postroom.settings.reach import running_here
 
@@ -108,7 +108,8 @@ def login_mail(
 
 def _mailbox(settings: Settings, account: str) -> Mailbox:
     known: dict[str, Mailbox] = {name: one for name, one in settings.channels.items() if isinstance(one, EmailAccount)}
-    known.setdefault("email", settings.email)
+    if isinstance(settings.email, EmailSettings):
+        known.setdefault("email", settings.email)
     if account not in known:
         raise UserError(
             f"ACCOUNT: there is no mailbox called '{account}'{did_you_mean(account, known)} See `postroom config`."

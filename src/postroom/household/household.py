@@ -49,7 +49,6 @@ from postroom.household.butlers import (
     module_context,
     start_sessions,
 )
-from postroom.household.channels import SandboxAddress
 from postroom.household.console import Console, ConsoleParts, RunningHousehold, operators_link, running_console
 from postroom.household.conversations import (
     AddTools,
@@ -106,6 +105,7 @@ from postroom.kernel.serving.servers import HttpServer, serving
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.acts import Notify
 from postroom.message.channel import Channel, Outbound
+from postroom.sandbox.accounts import SandboxAddress
 from postroom.sandbox.server import Sandbox, SandboxOptions
 from postroom.settings import Settings
 from postroom.settings.listeners import Listeners, bounds_of

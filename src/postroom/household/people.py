@@ -10,19 +10,18 @@ from functools import partial
 
 from fastapi import APIRouter
 
+from postroom.channels.webpush.kind import WebPushAccount
 from postroom.connectors.app import agency_of
 from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsoleSection
 from postroom.conversations.inbound import Handler, of_messages, press_router
 from postroom.delivery.accept import Plane
 from postroom.household.channels import (
-    SandboxAddress,
     address_forms,
     build_channels,
     configured_channels,
     known_channels,
     owner_of,
-    push_identity,
     usable_channels,
 )
 from postroom.household.questions import AskingParts, ear
@@ -48,8 +47,9 @@ from postroom.people.person_rules import further_addresses, new_contact, togethe
 from postroom.people.signing_in.admission import Admissions, SignInPost
 from postroom.people.signing_in.pages import AccessPages, AccountPages, access_pages, account_pages
 from postroom.people.signing_in.store import ConsoleSessions
+from postroom.sandbox.accounts import SandboxAddress
 from postroom.settings import Settings
-from postroom.settings.accounts import WebPushAccount
+from postroom.settings.accounts import Surroundings
 from postroom.settings.model import ContactSettings
 
 # Devices put together: the record the channel reads, the page in the console, and the door for what is pressed.
@@ -71,12 +71,12 @@ def devices_of(place: Premises, outbound: Outbound) -> Devices | None:
     found = next(iter(push_accounts(settings).items()), None)
     if found is None:
         return None
-    from postroom.channels.webpush.channel import checked  # and what is encrypted for a browser with
+    from postroom.channels.webpush.channel import checked, identity_of  # and what is encrypted for a browser with
 
     name, options = found
     return Devices(
         channel=name,
-        key=push_identity(settings.home, name, options.contact).public_key,
+        key=identity_of(name, options, Surroundings(home=settings.home)).public_key,
         record=stored_devices(place),
         check=partial(checked, allow_private=options.allow_private),
         outbound=outbound,

@@ -1,21 +1,30 @@
-"""The options of each kind of channel: the household's accounts, a section of the settings each, and one list."""
+"""The household's accounts: what the folder of a channel says of itself, where such folders are found, what is set."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, distribution, entry_points
+from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from postroom.kernel.running.process import Secret, SecretUrl
+from postroom.kernel.running.process import Secret, household_key
+from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import did_you_mean
+from postroom.message.attachment import FileContents
+from postroom.message.channel import Capabilities, Channel
+from postroom.settings.written import SHIPPED
 
 _LONGEST_SECONDS = 366 * 24 * 3600
 Positive = Annotated[int, Field(gt=0, le=10**9)]
 Seconds = Annotated[float, Field(gt=0, le=_LONGEST_SECONDS)]
+Port = Annotated[int, Field(ge=0, le=65535)]
 
 
 class SettingsSection(BaseModel):
@@ -24,235 +33,158 @@ class SettingsSection(BaseModel):
     )
 
 
-Port = Annotated[int, Field(ge=0, le=65535)]
-Tls = Literal["starttls", "tls", "none"]
-_FACTORY: Final = "factory"
+# What a channel's folder says of itself.
 
 
-class TelegramSettings(SettingsSection):
-    """The bot."""
-
-    api_base_url: str = "https://api.telegram.org"
-    """Where the Bot API is: a server of your own, or Telegram's."""
-    token: Secret = Secret("")
-    """The bot's token; in `secrets.toml` or BUTLER_TELEGRAM_TOKEN."""
-
-
-class MailboxSettings(SettingsSection):
-    """What both forms of a mailbox have."""
-
-    smtp_host: str = "smtp.gmail.com"
-    """The mail server."""
-    smtp_port: Port = 587
-    """Its port."""
-    imap_host: str = ""
-    """Where answers are read; empty: they are not."""
-    imap_port: Port = 993
-    """Its port."""
-    imap_tls: Tls = "tls"
-    """`tls` (993), `starttls` (143), or `none`, which is for this machine only."""
-    authserv_id: str = ""
-    """Whose Authentication-Results are believed: the name your mail server writes there; empty: nobody's."""
-    reply_tags: bool = False
-    """Mail to box+anything@ comes to the mailbox, so every mail is answered to an address that names it."""
-    auth: Literal["password", "oauth2"] = "password"
-    """`oauth2`: by the access that `postroom login-mail` was granted."""
-    oauth_provider: Literal["", "google", "microsoft"] = ""
-    """Who grants it."""
-    oauth_client_id: str = ""
-    """The client you registered there."""
-    oauth_client_secret: Secret = Secret("")
-    """Its secret, where it has one."""
-    oauth_tenant: str = Field(default="common", pattern=r"^[A-Za-z0-9.-]{1,100}$")
-    """The organisation at Microsoft; `common`: any."""
-    oauth_token_url: str = ""
-    """Another token endpoint than the provider's own."""
-    oauth_authorize_url: str = ""
-    """Another page than Google's own."""
-    oauth_device_url: str = ""
-    """Another place for codes than Microsoft's own."""
-
-    @model_validator(mode="after")
-    def _granted_by_someone(self) -> Self:
-        if self.auth == "oauth2" and not self.oauth_provider:
-            raise ValueError('oauth_provider: with auth = "oauth2" it must be google or microsoft')
-        return self
+class AccountOptions(SettingsSection):
+    """What a household sets of one account."""
 
     @property
-    def by_token(self) -> bool:
-        return self.auth == "oauth2"
-
-
-class EmailSettings(MailboxSettings):
-    """The mailbox that mail is sent from."""
-
-    smtp_security: Tls = "starttls"
-    """`starttls` (587), `tls` (465), or `none`, which is for this machine only."""
-    from_address: str = ""
-    """The sender people see; the mailbox itself when empty."""
-    address: str = ""
-    """The mailbox; in `secrets.toml` or BUTLER_EMAIL_ADDRESS."""
-    password: Secret = Secret("")
-    """Its password; in `secrets.toml` or BUTLER_EMAIL_PASSWORD."""
+    def is_set(self) -> bool:
+        """It can be used outside the sandbox."""
+        return True
 
     @property
-    def sender(self) -> str:
-        return self.from_address or self.address
+    def has_credentials(self) -> bool:
+        """Somebody who gave these wants a real household, and not the sandbox."""
+        return self.is_set
 
     @property
-    def login(self) -> str:
-        return self.address
+    def hears(self) -> bool:
+        """What people answer comes back, if it does on this kind of channel at all."""
+        return True
 
     @property
-    def security(self) -> Tls:
-        return self.smtp_security
+    def clock(self) -> tuple[str, str] | None:
+        """A server of the provider's that tells the time to everybody: whose it is, and a page that needs no login."""
+        return None
+
+    def credential(self, option: str) -> Secret:
+        value = getattr(self, option)
+        return value if isinstance(value, Secret) else Secret(value)
 
 
-class ChannelSettings(SettingsSection):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a household lends the channels of its accounts."""
+
+    home: Path
+    files: FileContents | None = None
+    devices: Any = None
+    """The record of devices (`people.devices`), for a channel whose messages are shown by the household's own app."""
+
+    def key(self, purpose: str) -> bytes:
+        """The household's own: it stays the same, is known to every process and stands nowhere."""
+        return household_key(self.home, purpose)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelKind:
+    """
+    All that the house knows of a kind of channel before it sends anything.
+
+    The entry point `postroom.channels` names it. What it sends with is loaded when an account is opened, so most of
+    the house never loads it.
+    """
+
+    title: str
+    """What people call it."""
+    guide: str
+    """Its page, for people: below docs/how-to, or a whole address."""
+    options: type[AccountOptions]
+    """What is read from a table `[channels.NAME]` with this kind."""
+    capabilities: Capabilities
+    channel: str
+    """`module:class` of the channel; its `of(name, options, surroundings)` makes one of an account."""
+    section: type[AccountOptions] | None = None
+    """Of a kind whose first account has a section of the settings to itself."""
+    module: type[BaseModel] | None = None
+    """And what a butler's file may say of it, below `[modules.NAME]`."""
+    credentials: str = ""
+    """What to set there before it can be used, in words."""
+
+    def address(self, text: str) -> str | None:
+        """The text as a canonical address, or None when it is not one."""
+        found: str | None = self._loaded().address(text)
+        return found
+
+    def opened(self, name: str, options: AccountOptions, surroundings: Surroundings) -> Channel:
+        """Raises ValueError for credentials that cannot be any; it never repeats them."""
+        channel: Channel = self._loaded().of(name, options, surroundings)
+        return channel
+
+    def _loaded(self) -> Any:
+        module, _, name = self.channel.partition(":")
+        return getattr(import_module(module), name)
+
+
+# Where the folders are found: ours first, then those of anybody whose package is installed beside us.
+
+
+_GROUP: Final = "postroom.channels"
+
+
+@cache
+def shipped_kinds() -> Mapping[str, ChannelKind]:
+    return MappingProxyType({name: _kind(entry) for name, entry in _shipped().items()})
+
+
+def channel_kind(name: str) -> ChannelKind:
+    """Raises SettingsError for a kind there is not."""
+    if (kind := _known(name)) is None:
+        known = kind_names()
+        raise SettingsError(f"there is no such kind{did_you_mean(name, known)} There are {', '.join(known)}")
+    return kind
+
+
+def kind_names() -> tuple[str, ...]:
+    return (*_shipped(), *sorted(_others()))
+
+
+@cache
+def _known(name: str) -> ChannelKind | None:
+    """Others' packages are only asked for what is not ours: that looks through everything that is installed."""
+    entry = _shipped().get(name) or _others().get(name)
+    return None if entry is None else _kind(entry)
+
+
+@cache
+def _shipped() -> Mapping[str, EntryPoint]:
+    """In the order of people's tables: those with a section of their own, then the others by name."""
+    found = {one.name: one for one in distribution("postroom").entry_points if one.group == _GROUP}
+    if not found.keys() >= set(SHIPPED):
+        raise SettingsError("the installed package is older than its code, and lists no channels; install it again")
+    return {name: found[name] for name in (*SHIPPED, *sorted(found.keys() - set(SHIPPED)))}
+
+
+@cache
+def _others() -> Mapping[str, EntryPoint]:
+    return {one.name: one for one in entry_points(group=_GROUP) if one.name not in _shipped()}
+
+
+def _kind(entry: EntryPoint) -> ChannelKind:
+    try:
+        kind = entry.load()
+    except (ImportError, AttributeError):
+        raise SettingsError(f"the kind '{entry.name}' cannot be loaded: there is no {entry.value}") from None
+    if not isinstance(kind, ChannelKind):
+        raise SettingsError(f"the kind '{entry.name}' is no ChannelKind: mend {entry.value}")
+    return kind
+
+
+# What a household has set.
+
+
+FACTORY: Final = "factory"
+
+
+class ChannelSettings(AccountOptions):
     """A channel of your own; one `[channels.NAME]` table each."""
 
     factory: str
     """`module:function` that is given the options and returns the channel."""
     options: dict[str, Secret] = Field(default_factory=dict)
     """What the function is given, by name."""
-
-
-class TelegramAccount(SettingsSection):
-    """A bot."""
-
-    kind: Literal["telegram"]
-    """The kind of account."""
-    token: Secret
-    """The bot's token, as @BotFather gave it."""
-    api_base_url: str = "https://api.telegram.org"
-    """Where the Bot API is: a server of your own, or Telegram's."""
-
-
-class EmailAccount(MailboxSettings):
-    """A mailbox that mail is sent from."""
-
-    kind: Literal["email"]
-    """The kind of account."""
-    address: str
-    """The mailbox, which is also the sender people see."""
-    password: Secret = Secret("")
-    """Its password; empty: no login."""
-    smtp_tls: Tls = "starttls"
-    """`starttls` (587), `tls` (465), or `none`, which is for this machine only."""
-
-    @property
-    def sender(self) -> str:
-        return self.address
-
-    @property
-    def login(self) -> str:
-        return self.address if self.password or self.by_token else ""
-
-    @property
-    def security(self) -> Tls:
-        return self.smtp_tls
-
-
-class NtfyAccount(SettingsSection):
-    """A server of ntfy."""
-
-    kind: Literal["ntfy"]
-    """The kind of account."""
-    url: SecretUrl = SecretUrl("https://ntfy.sh")
-    """The server."""
-    token: Secret = Secret("")
-    """An access token of the server; empty: none."""
-    answers_topic: Secret = Secret("")
-    """The topic buttons answer to; empty: one that only this household knows."""
-
-
-class SlackAccount(SettingsSection):
-    """An app in a workspace of Slack."""
-
-    kind: Literal["slack"]
-    """The kind of account."""
-    bot_token: Secret
-    """The bot's token (`xoxb-…`)."""
-    app_token: Secret = Secret("")
-    """The app's token (`xapp-…`), with which answers are heard; empty: they are not."""
-    api_base_url: str = "https://slack.com/api"
-    """Where Slack's API is."""
-
-
-class DiscordAccount(SettingsSection):
-    """A bot of Discord."""
-
-    kind: Literal["discord"]
-    """The kind of account."""
-    bot_token: Secret
-    """The bot's token."""
-    api_base_url: str = "https://discord.com/api/v10"
-    """Where Discord's API is."""
-    message_content: bool = False
-    """Ask for the words of every message in servers, too; Discord grants it in the bot's settings."""
-
-
-class WebhookAccount(SettingsSection):
-    """A server that takes messages as Standard Webhooks."""
-
-    kind: Literal["webhook"]
-    """The kind of account."""
-    url: Secret
-    """Where messages are posted."""
-    secret: Secret = Secret("")
-    """What they are signed with (`whsec_…`); empty: they are not."""
-    allow_private: bool = False
-    """The address may be one of this machine or of a private network."""
-
-
-class WebPushAccount(SettingsSection):
-    """Notifications of the household's own app, on the devices that people switch on in the console."""
-
-    kind: Literal["webpush"]
-    """The kind of account."""
-    contact: str
-    """Whom those who run a push service may write to: `mailto:you@your.domain` or `https://your.domain`."""
-    allow_private: bool = False
-    """A push service may be on this machine or in a private network, and without TLS."""
-
-
-class AppriseAccount(SettingsSection):
-    """Any other service, by way of Apprise."""
-
-    kind: Literal["apprise"]
-    """The kind of account."""
-    url: Secret
-    """The service, as Apprise writes it."""
-    allow_private: bool = False
-    """The address may be one of this machine or of a private network."""
-
-
-ChannelAccount = (
-    ChannelSettings
-    | TelegramAccount
-    | EmailAccount
-    | NtfyAccount
-    | SlackAccount
-    | DiscordAccount
-    | WebhookAccount
-    | WebPushAccount
-    | AppriseAccount
-)
-AccountOptions = ChannelAccount | TelegramSettings | EmailSettings
-
-ACCOUNT_SECTIONS: Final[Mapping[str, type[SettingsSection]]] = MappingProxyType(
-    {
-        "telegram": TelegramAccount,
-        "email": EmailAccount,
-        "ntfy": NtfyAccount,
-        "slack": SlackAccount,
-        "discord": DiscordAccount,
-        "webhook": WebhookAccount,
-        "webpush": WebPushAccount,
-        "apprise": AppriseAccount,
-    }
-)
-"""By kind; a table without a kind names a factory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,34 +197,33 @@ class Account:
 
 
 def kind_of_options(options: AccountOptions) -> str:
-    match options:
-        case ChannelSettings():
-            return _FACTORY
-        case TelegramSettings():
-            return "telegram"
-        case EmailSettings():
-            return "email"
-        case _:
-            return options.kind
+    """Of a table `[channels.NAME]`; one without a kind names a factory."""
+    return str(getattr(options, "kind", FACTORY))
 
 
-def section_of_table(table: object) -> type[SettingsSection]:
+def section_of_table(table: object) -> type[AccountOptions]:
     """What a `[channels.NAME]` table is read by; raises ValidationError for a kind there is not."""
     if not isinstance(table, Mapping) or "kind" not in table:
         return ChannelSettings
-    kind = table["kind"]
-    if isinstance(kind, str) and kind in ACCOUNT_SECTIONS:
-        return ACCOUNT_SECTIONS[kind]
-    known = ", ".join(ACCOUNT_SECTIONS)
-    near = did_you_mean(kind, ACCOUNT_SECTIONS) if isinstance(kind, str) else "."
-    raise wrong_key(("kind",), f"there is no such kind{near} There are {known}")
+    try:
+        return channel_kind(str(table["kind"])).options
+    except SettingsError as error:
+        raise wrong_key(("kind",), str(error)) from None
+
+
+def section_named(name: str) -> type[AccountOptions]:
+    """What the section `[NAME]` is read by."""
+    section = channel_kind(name).section
+    if section is None:
+        raise SettingsError(f"{name} has no section of its own")
+    return section
 
 
 def _read(table: Any) -> Any:
     if isinstance(table, SettingsSection):
         return table
-    if isinstance(table, Mapping) and not table.keys() & {"kind", _FACTORY}:
-        raise wrong_key(("kind",), f"is required, one of {', '.join(ACCOUNT_SECTIONS)}; or a factory of your own")
+    if isinstance(table, Mapping) and not table.keys() & {"kind", FACTORY}:
+        raise wrong_key(("kind",), f"is required, one of {', '.join(kind_names())}; or a factory of your own")
     return section_of_table(table).model_validate(table)
 
 
@@ -302,4 +233,4 @@ def wrong_key(place: tuple[str, ...], sentence: str) -> ValidationError:
     return ValidationError.from_exception_data("channels", [InitErrorDetails(type=error, loc=place, input=None)])
 
 
-AccountTable = Annotated[ChannelAccount, BeforeValidator(_read)]
+AccountTable = Annotated[SerializeAsAny[AccountOptions], BeforeValidator(_read)]

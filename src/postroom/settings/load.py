@@ -12,9 +12,9 @@ from pydantic import BaseModel, ValidationError
 
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import did_you_mean, words
-from postroom.settings.accounts import section_of_table
+from postroom.settings.accounts import section_named, section_of_table
 from postroom.settings.model import Settings
-from postroom.settings.written import Gathered, gather
+from postroom.settings.written import SHIPPED, Gathered, gather
 
 
 def load(environment: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> tuple[Settings, dict[str, str]]:
@@ -60,6 +60,8 @@ def _meant(path: tuple[int | str, ...], values: Mapping[str, Any]) -> str:
     """In a table of an account, a key of its kind."""
     if path[0] == "channels" and len(path) > 2:
         return unknown_key(section_of_table(values["channels"][path[1]]), path[2:])
+    if path[0] in SHIPPED and len(path) > 1:
+        return unknown_key(section_named(str(path[0])), path[1:])
     return unknown_key(Settings, path)
 
 

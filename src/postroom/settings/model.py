@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
 
 from postroom.kernel.running.process import Secret, SecretUrl
 from postroom.kernel.values.fields import did_you_mean, in_url, web_address
@@ -19,14 +19,12 @@ from postroom.settings.accounts import (
     Account,
     AccountOptions,
     AccountTable,
-    ChannelAccount,
-    EmailSettings,
     Port,
     Positive,
     Seconds,
     SettingsSection,
-    TelegramSettings,
     kind_of_options,
+    section_named,
     wrong_key,
 )
 from postroom.settings.written import SHIPPED
@@ -396,8 +394,8 @@ class Settings(SettingsSection):
     delivery: DeliverySettings = DeliverySettings()
     messages: MessagesSettings = MessagesSettings()
     conversations: ConversationSettings = ConversationSettings()
-    telegram: TelegramSettings = TelegramSettings()
-    email: EmailSettings = EmailSettings()
+    telegram: SerializeAsAny[AccountOptions] = Field(default_factory=lambda: section_named("telegram")())
+    email: SerializeAsAny[AccountOptions] = Field(default_factory=lambda: section_named("email")())
     ask: AskSettings = AskSettings()
     questions: QuestionSettings = QuestionSettings()
     approvals: ApprovalSettings = ApprovalSettings()
@@ -416,9 +414,14 @@ class Settings(SettingsSection):
     ports: Ports = Ports()
     telemetry: TelemetrySettings = TelemetrySettings()
 
+    @field_validator(*SHIPPED, mode="before")
+    @classmethod
+    def _by_its_folder(cls, table: Any, info: ValidationInfo) -> Any:
+        return section_named(str(info.field_name)).model_validate(table)
+
     @field_validator("channels")
     @classmethod
-    def _ours_stay_ours(cls, channels: dict[str, ChannelAccount], info: ValidationInfo) -> dict[str, ChannelAccount]:
+    def _ours_stay_ours(cls, channels: dict[str, AccountOptions], info: ValidationInfo) -> dict[str, AccountOptions]:
         for name, options in channels.items():
             if name in RESERVED_NAMES:
                 raise wrong_key((name,), "cannot be the name of an account")
@@ -441,7 +444,7 @@ class Settings(SettingsSection):
 
     @property
     def has_credentials(self) -> bool:
-        return bool(self.telegram.token) or bool(self.email.password) or self.email.by_token or bool(self.channels)
+        return bool(self.channels) or any(getattr(self, name).has_credentials for name in SHIPPED)
 
     @property
     def in_sandbox(self) -> bool:
@@ -450,10 +453,13 @@ class Settings(SettingsSection):
     @property
     def accounts(self) -> tuple[Account, ...]:
         """Those that are set up, in the order they are tried."""
-        sections: dict[str, AccountOptions] = {name: getattr(self, name) for name in set_up(self)}
-        options = {**sections, **self.channels}
-        order = [*(name for name in SHIPPED if name in options), *(name for name in options if name not in SHIPPED)]
-        return tuple(Account(name=name, kind=kind_of_options(options[name]), options=options[name]) for name in order)
+        ours = {name: self.channels.get(name, getattr(self, name)) for name in SHIPPED}
+        first = [Account(name=name, kind=name, options=one) for name, one in ours.items() if one.is_set]
+        others = {name: one for name, one in self.channels.items() if name not in SHIPPED}
+        return (
+            *first,
+            *(Account(name=name, kind=kind_of_options(one), options=one) for name, one in others.items()),
+        )
 
     @property
     def approvals_on(self) -> bool:
@@ -507,8 +513,7 @@ class Settings(SettingsSection):
 
 def set_up(settings: Settings) -> tuple[str, ...]:
     """Those that can be used outside the sandbox."""
-    given = {"telegram": settings.telegram.token, "email": settings.email.address or settings.email.from_address}
-    return tuple(name for name in SHIPPED if given[name])
+    return tuple(name for name in SHIPPED if getattr(settings, name).is_set)
 
 
 def timeouts_seconds(settings: Settings) -> dict[str, float]:

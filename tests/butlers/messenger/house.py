@@ -20,7 +20,7 @@ from postroom.delivery.accept import Plane
 from postroom.delivery.model import Snapshot
 from postroom.delivery.notify import deliver_envelope
 from postroom.household.attention import build_attention
-from postroom.household.channels import SandboxAddress, build_channels
+from postroom.household.channels import build_channels
 from postroom.household.delivery import correction_desk, messenger_parts, running_plane
 from postroom.household.questions import AskingParts, approving
 from postroom.household.store import Store, open_store
@@ -28,6 +28,7 @@ from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import OPERATOR, TOKEN_META, Principal, Role
 from postroom.message.delivery import TERMINAL, Status
+from postroom.sandbox.accounts import SandboxAddress
 from postroom.sandbox.faults import parse
 from postroom.sandbox.records import Reaction, ReceivedMail, TelegramMessage
 from postroom.sandbox.server import Sandbox, SandboxOptions

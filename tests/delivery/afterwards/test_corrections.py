@@ -11,7 +11,8 @@ from tests.delivery.world import World
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.approvals.store.steps import ParkedDeliveries
-from postroom.channels.capabilities import APPRISE, TELEGRAM
+from postroom.channels.apprise.kind import APPRISE
+from postroom.channels.telegram.kind import TELEGRAM
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.rules import (
     CorrectionAct,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.kinds import KINDS
 
-from postroom.channels.capabilities import KINDS
 from postroom.delivery.rules.limits import (
     IN_FLIGHT_HINT_US,
     MINUTE_US,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.kinds import KINDS
 
-from postroom.channels.capabilities import KINDS
 from postroom.delivery.rules.policy import DeliveryPolicy, content_hash, identify, replay_key
 from postroom.household.delivery import delivery_policy
 from postroom.message.delivery import Format, Intent, OnUncertain, Priority

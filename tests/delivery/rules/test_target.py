@@ -14,8 +14,8 @@ from tests.delivery.rules.test_policy import CONTEXT, NOTIFY
 from tests.delivery.world import Book, Parts, ScriptedChannel, World, envelope, generous, living_world
 from tests.household.living import LIFTED, QUICK, living
 from tests.support.envelopes import REACT
+from tests.support.kinds import KINDS
 
-from postroom.channels.capabilities import KINDS
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.target import Target, first_channel, in_own_order, prepared, resolve_target, signed

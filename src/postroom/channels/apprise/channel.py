@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from postroom.channels.apprise.building import ApprisePart, Departure, address, build
-from postroom.channels.capabilities import APPRISE
+from postroom.channels.apprise.kind import APPRISE, AppriseAccount
 from postroom.channels.shared import check_files
 from postroom.kernel.http.call import private_refusal
 from postroom.kernel.values.errors import DeliveryTimeout, OutcomeUncertain, PostroomError, TargetUnavailable
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import Message, Receipt
+from postroom.settings.accounts import Surroundings
 
 if TYPE_CHECKING:
     from postroom.channels.apprise.service import OneService
@@ -33,6 +34,10 @@ class AppriseService:
         self.capabilities = replace(
             APPRISE, max_units=self._service.limits.body, spacing_seconds=self._service.spacing_seconds
         )
+
+    @classmethod
+    def of(cls, name: str, options: AppriseAccount, given: Surroundings) -> AppriseService:
+        return cls(name, options.url.reveal(), options.allow_private)
 
     def __repr__(self) -> str:
         return f"AppriseService(name={self.name!r}, service={self._service.name!r}, url=***)"

@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from postroom.channels.capabilities import DISCORD
 from postroom.channels.discord.building import (
     NO_MENTIONS,
     USER,
@@ -32,6 +31,7 @@ from postroom.channels.discord.building import (
     snowflake,
 )
 from postroom.channels.discord.gateway import Gateway, GatewayIntent, GatewayNeeds, GatewayStart, inbound_event
+from postroom.channels.discord.kind import DISCORD, DiscordAccount
 from postroom.channels.shared import asked, base_url, blameless, check_files, fetched, is_at, read_file
 from postroom.kernel.http.answers import JsonBody, JsonObject, json_object, provider_words, wait_seconds
 from postroom.kernel.http.call import HttpAnswer, HttpCall, MultipartForm
@@ -47,6 +47,7 @@ from postroom.message.attachment import FileContents
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import Message, Receipt, ReceiptKind
 from postroom.message.inbound import InboundFile, InboundMessage, Listened
+from postroom.settings.accounts import Surroundings
 
 API_BASE_URL: Final = "https://discord.com/api/v10"
 _HOME: Final = "https://postroom.dev"  # Discord turns away a client that names no address and version
@@ -101,6 +102,11 @@ class Discord:
                 monotonic=monotonic,
             )
         )
+
+    @classmethod
+    def of(cls, name: str, options: DiscordAccount, given: Surroundings) -> Discord:
+        token, words = options.bot_token.reveal(), options.message_content
+        return cls(name, token, options.api_base_url, message_content=words, files=given.files)
 
     def __repr__(self) -> str:
         return f"Discord(name={self.name!r}, api_base_url={self._base_url!r}, bot_token=***)"

@@ -14,7 +14,6 @@ from typing import Final, cast
 
 from aiosmtplib import SMTP, SMTPException, SMTPResponseException, SMTPServerDisconnected
 
-from postroom.channels.capabilities import EMAIL
 from postroom.channels.email.building import (
     OutgoingMail,
     Security,
@@ -28,7 +27,8 @@ from postroom.channels.email.building import (
 from postroom.channels.email.incoming.imap import ImapAccount
 from postroom.channels.email.incoming.listening import MailListening, MailReading
 from postroom.channels.email.incoming.reading import OwnMessages
-from postroom.channels.email.oauth import MailAccess, xoauth2
+from postroom.channels.email.kind import EMAIL, EmailAccount, EmailSettings
+from postroom.channels.email.oauth import MailAccess, grant_file, mail_provider, xoauth2
 from postroom.channels.shared import check_files, read_file
 from postroom.kernel.http.answers import provider_words
 from postroom.kernel.http.call import out_of_descriptors
@@ -44,6 +44,7 @@ from postroom.message.attachment import FileContents
 from postroom.message.delivery import Message, Receipt, folded
 from postroom.message.inbound import InboundFile, InboundMessage
 from postroom.message.markup import Markup
+from postroom.settings.accounts import Surroundings
 
 # One visit to a mail server that knows whether the message was handed over.
 
@@ -285,6 +286,25 @@ class Email:
         if self._listening is not None:  # otherwise there is nothing to listen to, and it is no `Listen`
             self.listen = self._listening.listen
 
+    @classmethod
+    def of(cls, name: str, options: EmailSettings | EmailAccount, given: Surroundings) -> Email:
+        if isinstance(options, EmailAccount) and mailbox(options.address) is None:
+            raise ValueError("address must be a single e-mail address")
+        access = MailAccess(grant_file(name, given.home), mail_provider(options), name) if options.by_token else None
+        return cls(
+            options.smtp_host,
+            options.smtp_port,
+            options.security,
+            options.login or None,
+            None if access else options.password.reveal() or None,
+            options.sender,
+            name=name,
+            imap=_imap(options, access),
+            access=access,
+            key=given.key("mail that comes back"),  # marks ours, so that a report is known to be about one
+            files=given.files,
+        )
+
     def __repr__(self) -> str:
         server = self._server
         return f"Email({server.host}:{server.port}, security={server.security}, from_address={self._sender})"
@@ -345,3 +365,18 @@ class Email:
             return now
         accepted = datetime.fromtimestamp(moment_of(message.delivery_id) / 1_000_000, UTC)
         return accepted if timedelta() <= now - accepted < _SAME_DATE else now
+
+
+def _imap(options: EmailSettings | EmailAccount, access: MailAccess | None) -> ImapAccount | None:
+    if not options.imap_host:
+        return None
+    return ImapAccount(
+        host=options.imap_host,
+        port=options.imap_port,
+        tls=options.imap_tls,
+        user=options.address,
+        password=options.password.reveal(),
+        authserv_id=options.authserv_id,
+        reply_tags=options.reply_tags,
+        access=access,
+    )

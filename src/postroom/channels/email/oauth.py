@@ -20,11 +20,11 @@ from urllib.parse import urlencode
 from aiohttp import web
 from cryptography.exceptions import InvalidTag
 
+from postroom.channels.email.kind import EmailAccount, EmailSettings
 from postroom.kernel.http.answers import json_object
 from postroom.kernel.http.call import HttpAnswer, HttpCall
 from postroom.kernel.running.process import Seal, household_key
 from postroom.kernel.values.errors import CredentialsRefused, OutcomeUncertain, PostroomError, TargetUnavailable
-from postroom.settings.accounts import EmailAccount, EmailSettings
 
 # Whom one asks for access to a mailbox, where, and for what.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
 import re
 import time
@@ -13,7 +14,6 @@ from typing import Final
 
 import aiohttp
 
-from postroom.channels.capabilities import NTFY
 from postroom.channels.ntfy.building import (
     BODY_BYTES,
     TOPIC,
@@ -27,6 +27,7 @@ from postroom.channels.ntfy.building import (
     read_refusal,
     with_file,
 )
+from postroom.channels.ntfy.kind import NTFY, NtfyAccount
 from postroom.channels.shared import asked, base_url, check_files, read_file
 from postroom.kernel.http.answers import JsonObject, as_object, json_object, provider_words
 from postroom.kernel.http.call import MOST_BYTES, HttpAnswer, HttpCall, whole_answer
@@ -40,6 +41,7 @@ from postroom.message.attachment import FileContents
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import Message, Receipt, ReceiptKind
 from postroom.message.inbound import Assurance, Listened, Press
+from postroom.settings.accounts import Surroundings
 
 # What a server still keeps of a topic, asked for one message of ours; pure.
 
@@ -213,6 +215,12 @@ class _TopicStream:
 
 # The channel.
 
+
+def answers_topic(given: Surroundings, name: str) -> str:
+    """A topic is open to all who know it: this one cannot be guessed, and stays the same."""
+    return f"postroom-{hmac.digest(given.key('answers topic'), name.encode(), 'sha256').hex()[:24]}"
+
+
 PUBLIC_URL: Final = "https://ntfy.sh"
 _SEND_ONLY: Final = replace(NTFY, buttons=False, most_buttons=None, inbound=False)
 _JSON: Final = {"Content-Type": "application/json"}
@@ -251,6 +259,11 @@ class Ntfy:
         self._now = now
         self._http = HttpCall("ntfy")
         self._stream = _TopicStream()
+
+    @classmethod
+    def of(cls, name: str, options: NtfyAccount, given: Surroundings) -> Ntfy:
+        topic = options.answers_topic.reveal() or answers_topic(given, name)
+        return cls(name, options.url.reveal(), options.token.reveal(), topic, files=given.files)
 
     def __repr__(self) -> str:
         return f"Ntfy(name={self.name!r}, url={self._url!r}, token=***)"

@@ -11,9 +11,9 @@ from typing import Final
 
 import structlog
 
-from postroom.channels.capabilities import SLACK
 from postroom.channels.shared import blameless, check_files, read_file
 from postroom.channels.slack.building import PART_LIMIT, build, marking_key, section, shortened
+from postroom.channels.slack.kind import SLACK, SlackAccount
 from postroom.channels.slack.listening import (
     CONNECT_SECONDS,
     PressedIn,
@@ -48,6 +48,7 @@ from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, Targe
 from postroom.message.attachment import FileContents
 from postroom.message.delivery import Message, Receipt, ReceiptKind
 from postroom.message.inbound import InboundEvent, InboundFile, InboundMessage
+from postroom.settings.accounts import Surroundings
 
 API_BASE_URL: Final = "https://slack.com/api"
 _BOT_TOKEN = re.compile(r"(xoxe\.)?xoxb-[A-Za-z0-9-]+")
@@ -88,6 +89,11 @@ class Slack:
         self._listening = SlackListening(self._sockets, self._event, lambda: int(now().timestamp() * 1_000_000))
         if app_token:  # without one there is nothing to listen to, and then it is no `Listen`
             self.listen = self._listening.listen
+
+    @classmethod
+    def of(cls, name: str, options: SlackAccount, given: Surroundings) -> Slack:
+        bot, app = options.bot_token.reveal(), options.app_token.reveal()
+        return cls(name, bot, app, options.api_base_url, files=given.files)
 
     def __repr__(self) -> str:
         return f"Slack(name={self.name!r}, api_base_url={self._api.base_url!r}, token=***)"

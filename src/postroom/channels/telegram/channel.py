@@ -12,7 +12,6 @@ from typing import ClassVar, Final, assert_never
 
 import structlog
 
-from postroom.channels.capabilities import TELEGRAM
 from postroom.channels.shared import asked, base_url, blameless, check_files, check_text, linked, read_file, with_links
 from postroom.channels.telegram.building import (
     ALBUM,
@@ -38,6 +37,7 @@ from postroom.channels.telegram.building import (
     text_calls,
 )
 from postroom.channels.telegram.building import bodies as rich_bodies
+from postroom.channels.telegram.kind import TELEGRAM, TelegramAccount, TelegramSettings
 from postroom.channels.telegram.updates import album_of, brought, is_in_group, listened
 from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, json_object, objects_in, provider_words
 from postroom.kernel.http.call import HttpAnswer, HttpCall
@@ -52,6 +52,7 @@ from postroom.message.attachment import FileContents
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt, ReceiptKind
 from postroom.message.inbound import InboundFile, InboundMessage, Listened
+from postroom.settings.accounts import Surroundings
 
 API_BASE_URL = "https://api.telegram.org"
 _POLL_MARGIN_SECONDS = 10.0
@@ -183,6 +184,10 @@ class Telegram:
         self._now = now
         self._username: str | None = None
         self._http = HttpCall("Telegram")
+
+    @classmethod
+    def of(cls, name: str, options: TelegramSettings | TelegramAccount, given: Surroundings) -> Telegram:
+        return cls(options.token.reveal(), options.api_base_url, name=name, files=given.files)
 
     def __repr__(self) -> str:
         return f"Telegram(api_base_url={self._base_url!r}, token=***)"

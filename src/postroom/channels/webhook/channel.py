@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from postroom.channels.capabilities import WEBHOOK
 from postroom.channels.shared import check_files, plain_name, plain_type, read_file
+from postroom.channels.webhook.kind import WEBHOOK, WebhookAccount
 from postroom.kernel.http.answers import JsonBody, json_object, refusal
 from postroom.kernel.http.call import HttpAnswer, HttpCall, is_plainly_private, public_only
 from postroom.kernel.text.rich import is_single
@@ -25,6 +25,7 @@ from postroom.message.attachment import Attachment, FileContents
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
 from postroom.message.markup import Button, Revision
+from postroom.settings.accounts import Surroundings
 
 # What a receiver is told: one JSON object for each message, the same bytes at every attempt.
 
@@ -208,6 +209,10 @@ class Webhook:
         self._secret = _checked_secret(secret)
         self._now = now
         self._http = HttpCall(_SERVICE, connector=None if allow_private else public_only)
+
+    @classmethod
+    def of(cls, name: str, options: WebhookAccount, given: Surroundings) -> Webhook:
+        return cls(name, options.url.reveal(), options.secret.reveal(), options.allow_private, files=given.files)
 
     def __repr__(self) -> str:
         return f"Webhook(name={self.name!r}, host={urlsplit(self._url).hostname!r}, secret=***)"

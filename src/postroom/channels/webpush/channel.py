@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 import json
 import time
 from base64 import urlsafe_b64encode
@@ -18,8 +19,8 @@ from urllib.parse import SplitResult, urlsplit
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from postroom.channels.capabilities import WEBPUSH
 from postroom.channels.shared import check_files, check_text
+from postroom.channels.webpush.kind import WEBPUSH, WebPushAccount
 from postroom.kernel.http.answers import JsonBody, JsonObject, refusal
 from postroom.kernel.http.call import HttpAnswer, HttpCall, is_plainly_private, public_only
 from postroom.kernel.text.rich import cut, split
@@ -36,6 +37,7 @@ from postroom.message.channel import Capabilities
 from postroom.message.delivery import REPEAT_MARK, Intent, Message, Priority, Receipt
 from postroom.message.markup import Button
 from postroom.people.model import DEVICE_ID, PushSubscription
+from postroom.settings.accounts import Surroundings
 
 if TYPE_CHECKING:
     from postroom.people.devices.push import StoredPushDevices
@@ -266,6 +268,10 @@ def identity(contact: str, seed: bytes) -> PushIdentity:
     return PushIdentity(contact=checked_contact(contact), key=ec.derive_private_key(number, ec.SECP256R1()))
 
 
+def identity_of(name: str, options: WebPushAccount, given: Surroundings) -> PushIdentity:
+    return identity(options.contact, hmac.digest(given.key("web push"), name.encode(), "sha256"))
+
+
 def checked_contact(contact: str) -> str:
     """Apple's service refuses every message of a sender whose contact cannot be one."""
     host = _host(contact.strip())
@@ -316,6 +322,10 @@ class WebPush:
         self._allow_private = allow_private
         self._now = now
         self._http = HttpCall(_SERVICE, connector=None if allow_private else public_only)
+
+    @classmethod
+    def of(cls, name: str, options: WebPushAccount, given: Surroundings) -> WebPush:
+        return cls(name, identity_of(name, options, given), given.devices, allow_private=options.allow_private)
 
     def __repr__(self) -> str:
         return f"WebPush(name={self.name!r}, contact={self._identity.contact!r}, key=***)"

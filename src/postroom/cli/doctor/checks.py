@@ -29,8 +29,9 @@ from postroom.kernel.values.zones import relative
 from postroom.message.attachment import attachments_of_text
 from postroom.message.channel import Channel, Probe
 from postroom.settings import Settings
-from postroom.settings.accounts import Account
+from postroom.settings.accounts import Account, Surroundings, channel_kind
 from postroom.settings.roster import ButlerConfig, port_for
+from postroom.settings.written import SHIPPED
 
 _MOST_NAMED = 5
 _ADVICE = "restore the folder of [messages] files from the backup that belongs to this database"
@@ -63,10 +64,6 @@ async def _missing(waiting: Awaitable[Sequence[tuple[str, str]]], files: FolderF
 
 
 _PROBE_SECONDS = 10.0
-_WHERE = {
-    "telegram": "BUTLER_TELEGRAM_TOKEN, as @BotFather gave it",
-    "email": "BUTLER_EMAIL_ADDRESS and BUTLER_EMAIL_PASSWORD, and [email] smtp_host",
-}
 
 
 async def look_at_channels(settings: Settings) -> list[Finding]:
@@ -75,8 +72,8 @@ async def look_at_channels(settings: Settings) -> list[Finding]:
         return [Finding("channels", True, "sandbox: no credentials are set, nothing leaves this machine")]
     accounts = settings.accounts
     findings = [
-        Finding(name, True, "not set up, so it cannot be used", f"to use it, set {where}")
-        for name, where in sorted(_WHERE.items())
+        Finding(name, True, "not set up, so it cannot be used", f"to use it, set {channel_kind(name).credentials}")
+        for name in sorted(SHIPPED)
         if name not in {one.name for one in accounts}
     ]
     if not accounts:
@@ -88,7 +85,7 @@ async def look_at_channels(settings: Settings) -> list[Finding]:
 
 async def _look_at(account: Account, home: Path) -> Finding:
     try:
-        channel = account_channel(account, home)
+        channel = account_channel(account, Surroundings(home=home))
     except SettingsError as error:
         return Finding(account.name, False, str(error), "mend that setting, or the variable it comes from")
     try:
@@ -109,7 +106,7 @@ async def _probe(account: Account, channel: Channel) -> Finding:
 
 def _where(account: Account) -> str:
     section = section_name(account)
-    return _WHERE.get(section) or f"[{section}]"
+    return channel_kind(account.kind).credentials if section in SHIPPED else f"[{section}]"
 
 
 def look_at_owner(settings: Settings, known_on: Sequence[str] = ()) -> list[Finding]:

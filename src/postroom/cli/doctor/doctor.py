@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from email.utils import parsedate_to_datetime
+from functools import partial
 from pathlib import Path
 
 import aiohttp
@@ -45,6 +46,7 @@ from postroom.settings import Settings
 from postroom.settings.listeners import where_set
 from postroom.settings.load import from_process
 from postroom.settings.roster import ButlerConfig, RosterError, load_roster, port_for
+from postroom.settings.written import SHIPPED
 
 
 def doctor(
@@ -80,7 +82,8 @@ async def look_at_clock(settings: Settings) -> list[Finding]:
     if settings.redis_url:
         asked["Redis"] = _of_redis
     if not settings.in_sandbox:
-        asked["the Bot API"] = _of_bot_api
+        clocks = (getattr(settings, name).clock for name in SHIPPED)
+        asked |= {whose: partial(_of_answer, url) for whose, url in filter(None, clocks)}
     findings = []
     for whose, ask in asked.items():
         before = time.time()
@@ -122,12 +125,12 @@ async def _of_redis(settings: Settings) -> float | None:
     return float(seconds) + float(microseconds) / 1e6
 
 
-async def _of_bot_api(settings: Settings) -> float | None:
-    """By the Date of any answer; the address asked is the server's own page, never one with the token."""
+async def _of_answer(url: str, _: Settings) -> float | None:
+    """By its Date; what is asked for is the server's own page, never one with a credential."""
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_SECONDS)) as session,
-            session.head(settings.telegram.api_base_url, allow_redirects=False) as response,
+            session.head(url, allow_redirects=False) as response,
         ):
             return parsedate_to_datetime(response.headers["Date"]).timestamp()
     except (aiohttp.ClientError, TimeoutError, ValueError, KeyError):
