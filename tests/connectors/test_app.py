@@ -126,6 +126,20 @@ async def test_nobody_is_written_to_by_likeness(
     assert all(one["why"] and one["hint"] and one["resolution_token"] for one in shown)
 
 
+async def test_a_name_that_several_have_offers_who_has_more_to_that_name_too(line: Telephone, face: Face) -> None:
+    name = {"chatgpt": "Kim", "gemini": "Lou"}[face.name]
+    people = {f"{name} Stone": [], name: [], f"{name} Berg": [name]}
+    for place, (whole, aliases) in enumerate(people.items()):
+        contact = {"name": whole, "aliases": aliases, "telegram_chat_id": f"5{len(face.name)}{place}"}
+        await line.post("/contacts", contact)
+
+    answer = await said(line, face, recipient_name=name)
+
+    offered = [one["display_name"] for one in answer.body["resolution"]["candidates"]]
+    assert (answer.body["decision_mode"], answer.body["delivery"]) == ("needs_disambiguation", None)
+    assert offered == [name, f"{name} Berg", f"{name} Stone"]
+
+
 @pytest.mark.requirement(
     "intent:two-phase-confirmation",
     "intent:chatgpt-confirm-send",

@@ -109,19 +109,6 @@ def test_names_of_one_or_two_characters_are_found(name: str) -> None:
     assert (verdict.mode, verdict.found[0].entry.alias) == (DecisionMode.RESOLVED, name)
 
 
-def test_an_alias_of_two_people_is_not_exact_enough() -> None:
-    book = Book([Entry("1", "a", "Bob", keys_of("Bob")), Entry("2", "b", "Bob", keys_of("Bob"))])
-
-    assert asked(book, "Bob").mode is DecisionMode.NEEDS_DISAMBIGUATION
-
-
-def test_who_has_more_to_that_name_is_offered_after_those_who_have_it_alone() -> None:
-    names = (("a", "Bob"), ("b", "Bob"), ("c", "Bob Stone"), ("d", "Rob"))
-    book = Book([Entry(str(place), who, name, keys_of(name)) for place, (who, name) in enumerate(names)])
-
-    assert [one.entry.contact_id for one in asked(book, "Bob").found] == ["a", "b", "c"]
-
-
 def test_two_aliases_of_one_person_are_one_candidate() -> None:
     book = Book([Entry("1", "a", "Bobby", keys_of("Bobby")), Entry("2", "a", "Bob", keys_of("Bob"))])
 
