@@ -220,20 +220,20 @@ def test_chimes_sound_when_the_popup_appears_and_when_it_is_answered(screen: Scr
 
 
 @pytest.mark.requirement("popup:history-limit")
-def test_the_history_is_as_long_as_configured(screen: Screen, tmp_path: Path) -> None:
-    desk = Caller(screen.environ, tmp_path, history_limit=1)
-    for number in range(3):
+def test_the_history_is_as_long_as_configured_and_what_nobody_answered_counts(screen: Screen, tmp_path: Path) -> None:
+    desk = Caller(screen.environ, tmp_path, history_limit=2)
+    for number, key in enumerate(("Return", "Return", "Escape")):
         call = desk.call(f"Question {number}", title="Limit")
         screen.window("Limit")
         screen.type(f"answer {number}")
-        screen.key("Return")
+        screen.key(key)
         text_of(call)
         screen.gone("Limit")
     call = desk.call("And?", title="Limit")
     screen.window("Limit")
     screen.key("Tab", "Tab", "Tab", "ctrl+a", "ctrl+c")
     until(lambda: "Question" in screen.clipboard(), "the history on the clipboard")
-    assert screen.clipboard() == "Assistant\nQuestion 2\nYou\nanswer 2"
+    assert screen.clipboard() == "Assistant\nQuestion 1\nYou\nanswer 1\nAssistant\nQuestion 2"
     screen.key("Escape")
     text_of(call)
     desk.stop()
