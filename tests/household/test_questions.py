@@ -177,10 +177,22 @@ async def test_a_person_who_was_not_asked_cannot_answer_and_the_second_press_is_
     view = await ask(small)
     card = await phone(small, "Ship it?")
     await press(small, card, "yes", from_id=4711)
+    assert "/pair CODE" in await notice_of_a_press(small, "This sender is not verified.")
     await press(small, card, "no")
     await phone(small, "✅ no: answered by")
     kinds = [str(one.verdict.kind) for one in await parts(small).store.attempts(view.question.id)]
     assert kinds == ["unauthorised", "accepted"]
+
+
+async def notice_of_a_press(house: Living, words: str) -> str:
+    """What whoever pressed a button sees of it alone, once it says this."""
+
+    async def look() -> str | None:
+        async with house.http.get(house.played_at + "telegram/callbacks") as response:
+            seen = [one["answer"] or "" for one in (await response.json())["callbacks"]]
+        return next((one for one in seen if words in one), None)
+
+    return await until(look)
 
 
 @pytest.mark.requirement("ask:approve-exactly")
