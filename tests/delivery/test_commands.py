@@ -95,7 +95,7 @@ def test_an_option_under_its_former_name_is_taken_and_says_what_it_is_called_now
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = list[dict[str, Any]]()
-    monkeypatch.setattr(command, "_here", lambda *more: asked.append(more[-2]) or SENT)
+    monkeypatch.setattr(command, "_here", lambda *more: asked.append(more[-2].model_dump(exclude_none=True)) or SENT)
 
     done = postroom("notify", "Hello", "--to", "Bob", "--key", "k", "--expires", "2h", "--wait", "1m")
     both = postroom("notify", "Hello", "--to", "Bob", "--recipient", "Ann")

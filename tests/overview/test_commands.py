@@ -83,13 +83,13 @@ async def test_a_household_elsewhere_is_asked_over_the_api(there: Living) -> Non
 
 
 def ports() -> dict[str, dict[str, int]]:
-    return {"ports": {"messenger": free_port()}}
+    return {"ports": {"api": free_port()}}
 
 
 async def run(household: Living, *arguments: str) -> Done:
-    """The command reads where the messenger is from its settings, as always."""
+    """The command reads where the API is from its settings, as always."""
     file = household.settings.home / "postroom.toml"
-    file.write_text(f"[ports]\nmessenger = {household.settings.ports.messenger}\n")
+    file.write_text(f"[ports]\napi = {household.settings.ports.api}\n")
     return await postroom_beside(*arguments)
 
 
@@ -152,11 +152,10 @@ async def test_an_id_that_names_nothing_is_refused_in_one_sentence(home: Path, i
 async def test_a_question_is_changed_and_taken_back_by_its_id(
     home: Path, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
-    both = {"ports": {"messenger": free_port(), "api": free_port()}}
-    async with living(home.parent / folder, QUICK, both) as household:
+    api = ports()
+    async with living(home.parent / folder, QUICK, api) as household:
         if folder == "home":
-            written = "".join(f"{part} = {port}\n" for part, port in both["ports"].items())
-            (home / "postroom.toml").write_text(f"[ports]\n{written}")
+            (home / "postroom.toml").write_text(f"[ports]\napi = {api['ports']['api']}\n")
         else:
             monkeypatch.setenv("POSTROOM_URL", household.household.addresses["api"])
             monkeypatch.setenv("POSTROOM_TOKEN", household.token("operator"))
@@ -172,7 +171,7 @@ async def test_a_question_is_changed_and_taken_back_by_its_id(
 
     assert revised.code == 0 and "The question was changed" in revised.out, revised
     assert wrong.code == 1 and "--subject: a question has none." in wrong.error
-    assert keyed.code == 1 and "--key: a question takes none" in keyed.error
+    assert keyed.code == 1 and "--idempotency-key: a question takes none" in keyed.error
     assert recalled.code == 0 and "The question was taken back" in recalled.out
     assert late.code == 1 and "cancelled" in late.error
     assert unknown.code == 1 and "Not corrected" in unknown.error
@@ -185,8 +184,8 @@ async def test_a_question_is_changed_and_taken_back_by_its_id(
     [
         (("notify", "Hello", "--wait", "98765432101"), "--wait: must be at most 600"),
         (("notify", "Hello", "--expires-in", "98765432101"), "--expires-in: must be at most 2,592,000"),
-        (("revise", "0123", "Hello", "--wait", "98765432101"), "'--wait': must be at most 600"),
-        (("recall", "0123", "--wait", "98765432101"), "'--wait': must be at most 600"),
+        (("revise", "0123", "Hello", "--wait", "98765432101"), "--wait: must be at most 600"),
+        (("recall", "0123", "--wait", "98765432101"), "--wait: must be at most 600"),
         (("people", "edit", "owner", "--rank", "99"), "'--rank': must be at most 50"),
         (("people", "history", "owner", "--limit", "0"), "'--limit': must be at least 1"),
         (("attention", "away", "--for", "98765432101"), "more than a year"),

@@ -22,6 +22,7 @@ from postroom.kernel.acts.reading import made
 from postroom.kernel.running.terminal import Home, Json, complain, say, say_json
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.ids import is_uuid
+from postroom.settings.glance import glance_from_process
 from postroom.settings.load import from_process
 from postroom.settings.reach import running_here
 
@@ -84,7 +85,7 @@ def reject(home: Home = None, json: Json = False, **typed: Any) -> None:
 
 def _performing(home: str | None) -> Perform:
     """By the household that runs, which sends at once what is agreed to."""
-    return running_here(from_process({"home": home})[0], home).ask
+    return running_here(glance_from_process({"home": home}), home).ask
 
 
 def _shown(perform: Perform, identifier: str, status: str) -> Whole:

@@ -18,6 +18,7 @@ from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.zones import relative
 from postroom.settings import Settings
+from postroom.settings.glance import glance_from_process
 from postroom.settings.load import from_process
 from postroom.settings.reach import running_here
 
@@ -29,9 +30,8 @@ _ABLE: Final = ("buttons", "edits", "deletes", "reacts", "replies", "threads", "
 
 def channels(home: Home = None, json: Json = False) -> None:
     """List each channel with its kind, what it can do and its health; POSTROOM_URL names a household elsewhere."""
-    settings, _ = from_process({"home": home})
     one = ListChannels()
-    answer = running_here(settings, home).ask(one)
+    answer = running_here(glance_from_process({"home": home}), home).ask(one)
     if json:
         say_json(as_json(one, answer)["channels"])
         return

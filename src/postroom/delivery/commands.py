@@ -14,20 +14,21 @@ from typing import Annotated, Any, Final
 import typer
 
 from postroom.kernel.acts.commands import flags_of, read_typed, with_options_of
+from postroom.kernel.acts.declaration import Act, Command
 from postroom.kernel.acts.reading import arguments_schema
-from postroom.kernel.running.terminal import Home, Json, Roster, complain, say, say_json
+from postroom.kernel.running.terminal import Home, Json, NotRunning, Roster, bar, complain, say, say_json
 from postroom.kernel.values.errors import SettingsError, UserError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.message.acts import COMMAND, NotifyPerson
 from postroom.message.wishes import AUTO
 from postroom.settings.glance import SettingsGlance, glance_from_process
-from postroom.settings.reach import Elsewhere, elsewhere
+from postroom.settings.reach import Elsewhere, Part, elsewhere, part_here, take_here, upload_there
 from postroom.settings.written import DEFAULT_CHANNEL
 
 _NOT_THERE: Final = "--as: at POSTROOM_URL the token says who speaks; leave this out, or set another POSTROOM_TOKEN."
 _MUTED: Final = 3  # the exit code of what is stored and not sent
 _BUTLER: Final = "general"
-_Send = Callable[[dict[str, Any], float], dict[str, Any]]
+_Send = Callable[[NotifyPerson, float], Mapping[str, Any]]
 _As = Annotated[
     str | None, typer.Option("--as", help="The butler that speaks: general, or whose token POSTROOM_TOKEN is.")
 ]
@@ -46,23 +47,43 @@ def notify(
 ) -> None:
     """Send a message; exits with 0 delivered, stored or held, 3 muted, 1 refused or failed; POSTROOM_URL: elsewhere."""
     settings = glance_from_process(overrides := {"home": home, "roster": roster})
-    one = read_typed(NotifyPerson, typed, COMMAND)
+    one: NotifyPerson = checked(NotifyPerson, typed, COMMAND)
     if one.message is None:
         raise SettingsError("MESSAGE: is required: say what to send, or give - to read it.")
-    _check_words(one)
-    asked = one.model_dump(exclude_none=True)
-    if asked.get("message") == "-":
-        asked["message"] = sys.stdin.read()
-    if (there := elsewhere(settings, home, roster)) is not None:
+    if one.message == "-":
+        one = one.model_copy(update={"message": sys.stdin.read()})
+    there = elsewhere(settings, home, roster)
+    if there is not None:
         if butler is not None:
             raise SettingsError(_NOT_THERE)
-        asked |= _uploaded(there, attach, quiet=json)
-        send: _Send = there.notify
+        send: _Send = there.ask
+        files = _uploaded(there, attach, quiet=json) if attach else None
     else:
-        asked |= _taken_here(overrides, attach, butler or _BUTLER)
         send = partial(_here, settings, overrides, butler or _BUTLER)
-    answer = _until_there_is_room(send, asked, settings.notify_wait_seconds)
+        files = _taken_here(overrides, attach, butler or _BUTLER) if attach else None
+    if files is not None:
+        one = one.model_copy(update={"attachments": files})
+    answer = _until_there_is_room(send, one, settings.notify_wait_seconds)
     _show(answer, json, overrides, one.recipient or "")
+
+
+def checked(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command) -> Any:
+    """As it is typed; words and numbers that the household would refuse are refused here, where they were mistyped."""
+    one = read_typed(kind, typed, command)
+    for name, about in arguments_schema(kind, command)["properties"].items():
+        flag, given = flags_of(kind, name, command)[0], getattr(one, name)
+        if "enum" in about and given is not None:
+            _check(flag, given, about["enum"])
+        if isinstance(given, int | float) and given > about.get("maximum", given):
+            raise SettingsError(f"{flag}: must be at most {about['maximum']:,}.")
+    return one
+
+
+def codes_in(answer: Mapping[str, Any]) -> set[str]:
+    """Of the arguments that an answer complains about."""
+    error = answer.get("error")
+    fields = (error.get("fields") if isinstance(error, dict) else answer.get("fields")) or []
+    return {str(one.get("code")) for one in fields}
 
 
 def _name_them(overrides: Mapping[str, str | None], who: str) -> None:
@@ -75,27 +96,21 @@ def _name_them(overrides: Mapping[str, str | None], who: str) -> None:
         raise typer.Exit(1)
 
 
-def _is_several_peoples(answer: dict[str, Any]) -> bool:
-    error = answer.get("error")
-    fields = error.get("fields", []) if isinstance(error, dict) else answer.get("fields", [])
-    return any(one.get("code") == "ambiguous_recipient" for one in fields)
-
-
-def _until_there_is_room(send: _Send, asked: dict[str, Any], default_wait: float) -> dict[str, Any]:
+def _until_there_is_room(send: _Send, one: NotifyPerson, default_wait: float) -> Mapping[str, Any]:
     """What is refused for now was not stored; it is tried again when it said, as long as --wait lasts."""
-    wait_seconds = asked.get("wait_seconds")
-    patience = wait_seconds if wait_seconds is not None else default_wait
+    patience = default_wait if one.wait_seconds is None else one.wait_seconds
     ends = time.monotonic() + patience
     while True:
-        answer = send(dict(asked), patience + 20)
+        answer = send(one, patience + 20)
         pause = _retry_after(answer)
-        if wait_seconds is None or pause is None or time.monotonic() + pause > ends:
+        if one.wait_seconds is None or pause is None or time.monotonic() + pause > ends:
             return answer
         time.sleep(pause)
-        asked["wait_seconds"] = patience = max(0.0, ends - time.monotonic())
+        patience = max(0.0, ends - time.monotonic())
+        one = one.model_copy(update={"wait_seconds": patience})
 
 
-def _retry_after(answer: dict[str, Any]) -> float | None:
+def _retry_after(answer: Mapping[str, Any]) -> float | None:
     """Of what was refused for now, such as by a limit."""
     error = answer.get("error")
     if not answer.get("retryable") or not isinstance(error, dict):
@@ -104,8 +119,8 @@ def _retry_after(answer: dict[str, Any]) -> float | None:
     return float(wait) if isinstance(wait, int | float) else None
 
 
-def _show(answer: dict[str, Any], json: bool, overrides: Mapping[str, str | None], recipient: str) -> None:
-    if not json and _is_several_peoples(answer):
+def _show(answer: Mapping[str, Any], json: bool, overrides: Mapping[str, str | None], recipient: str) -> None:
+    if not json and "ambiguous_recipient" in codes_in(answer):
         _name_them(overrides, recipient)
     failed = answer["status"] == "error"
     if json:
@@ -118,50 +133,30 @@ def _show(answer: dict[str, Any], json: bool, overrides: Mapping[str, str | None
         raise typer.Exit(1 if failed else _MUTED)
 
 
-def _uploaded(there: Elsewhere, files: list[Path] | None, *, quiet: bool) -> dict[str, Any]:
-    if not files:
-        return {}
-    from postroom.kernel.running.terminal import bar
-    from postroom.settings.reach import upload_there
-
+def _uploaded(there: Elsewhere, files: list[Path], *, quiet: bool) -> list[dict[str, str]]:
     with bar("Handing in the files", quiet=quiet):
-        return {"attachments": upload_there(there, files)}
+        return upload_there(there, files)
 
 
-def _taken_here(overrides: Mapping[str, str | None], files: list[Path] | None, butler: str) -> dict[str, Any]:
-    if not files:
-        return {}
+def _taken_here(overrides: Mapping[str, str | None], files: list[Path], butler: str) -> list[dict[str, str]]:
     from postroom.settings.load import from_process
-    from postroom.settings.reach import take_here
 
-    return {"attachments": take_here(from_process(overrides)[0], files, butler)}
+    return take_here(from_process(overrides)[0], files, butler)
 
 
 def _here(
-    settings: SettingsGlance, overrides: Mapping[str, str | None], butler: str, asked: dict[str, Any], patience: float
-) -> dict[str, Any]:
-    from postroom.kernel.running.terminal import NotRunning
-    from postroom.settings.reach import call, call_at
-
-    asked["channel"] = channel = asked.get("channel") or DEFAULT_CHANNEL
-    if (url := settings.url_of(butler)) is not None and channel in (*settings.channels, AUTO):
+    settings: SettingsGlance, overrides: Mapping[str, str | None], butler: str, one: NotifyPerson, patience: float
+) -> Mapping[str, Any]:
+    one = one.model_copy(update={"channel": one.channel or DEFAULT_CHANNEL})
+    if (url := settings.url_of(butler)) is not None and one.channel in (*settings.channels, AUTO):
         with suppress(NotRunning):  # a mistake in the settings may be why, so all of them are read below
-            return call_at(url, settings.tokens_file, butler, "notify", asked, patience)
+            return Part(name=butler, url=url, tokens_file=settings.tokens_file).ask(one, patience)
     from postroom.household.channels import known_channels
     from postroom.settings.load import from_process
 
     whole, _ = from_process(overrides)
-    _check("--channel", channel, (*known_channels(whole), AUTO))
-    return call(whole, butler, "notify", asked, timeout_seconds=patience)
-
-
-def _check_words(one: NotifyPerson) -> None:
-    for name, about in arguments_schema(NotifyPerson, COMMAND)["properties"].items():
-        flag, given = flags_of(NotifyPerson, name, COMMAND)[0], getattr(one, name)
-        if "enum" in about and given is not None:
-            _check(flag, given, about["enum"])
-        if isinstance(given, int | float) and given > about.get("maximum", given):
-            raise SettingsError(f"{flag}: must be at most {about['maximum']:,}.")
+    _check("--channel", one.channel, (*known_channels(whole), AUTO))
+    return part_here(whole, butler).ask(one, patience)
 
 
 def _check(option: str, word: str, known: Iterable[str]) -> None:
@@ -170,7 +165,7 @@ def _check(option: str, word: str, known: Iterable[str]) -> None:
         raise SettingsError(f"{option}: there is no '{word}'{did_you_mean(word, names)} There are {', '.join(names)}.")
 
 
-def _failure(answer: dict[str, Any]) -> str:
+def _failure(answer: Mapping[str, Any]) -> str:
     error = answer.get("error")
     told = error.get("message") if isinstance(error, dict) else error
     pause = _retry_after(answer)
@@ -178,14 +173,14 @@ def _failure(answer: dict[str, Any]) -> str:
     return f"Not delivered: {str(told).rstrip('.')}.{again}"
 
 
-def _sentence(answer: dict[str, Any], overrides: Mapping[str, str | None]) -> str:
+def _sentence(answer: Mapping[str, Any], overrides: Mapping[str, str | None]) -> str:
     if "urgency" not in answer:
         return _standing(answer, overrides)
     became = str(answer["urgency"]).replace("_", "-")
     return f"{_standing(answer, overrides)}\nIt counts as {became} here: that is the most its person lets it be."
 
 
-def _standing(answer: dict[str, Any], overrides: Mapping[str, str | None]) -> str:
+def _standing(answer: Mapping[str, Any], overrides: Mapping[str, str | None]) -> str:
     delivery = answer.get("delivery")
     delivery = delivery if isinstance(delivery, dict) else {}
     delivery_id, notice_id = delivery.get("delivery_id"), answer.get("notice_id")

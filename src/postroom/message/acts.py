@@ -144,6 +144,11 @@ class MessageAct(Act[Answer]):
         return http_status(answer)
 
     @classmethod
+    def is_answer(cls, status: int, document: Mapping[str, Any]) -> bool:
+        """One that failed, or came too late, is in the contract's own shape, too."""
+        return super().is_answer(status, document) or not document.keys().isdisjoint({"error_class", "revises"})
+
+    @classmethod
     def retry_after(cls, answer: Any) -> float | None:
         error = answer.get("error")
         wait = error.get("retry_after_seconds") if isinstance(error, Mapping) else None
@@ -339,6 +344,28 @@ class _Corrects(MessageAct[Answer]):
 
 
 _CORRECTION_STATUS: Final = {"too_late": 409, "accepted": 202, "awaiting_approval": 202}
+_WHICH: Final = CommandOption(metavar="ID", words="The delivery that `postroom notify` printed, or a question.")
+_BEFORE: Final = {"--key": "idempotency_key"}
+REVISE: Final = Command(
+    "revise",
+    ("delivery_id", "message"),
+    {
+        "delivery_id": _WHICH,
+        "message": CommandOption(metavar="TEXT", words="What it is to say; - reads standard input."),
+        "format": CommandOption(words="Of the text: plain or markdown."),
+    },
+    former=_BEFORE,
+)
+RECALL: Final = Command(
+    "recall",
+    ("delivery_id",),
+    {
+        "delivery_id": _WHICH,
+        "reason": CommandOption(words="Kept with it; whoever was asked a question sees it."),
+    },
+    without=("notice_id",),
+    former=_BEFORE,
+)
 
 
 @act(
@@ -353,6 +380,7 @@ _CORRECTION_STATUS: Final = {"too_late": 409, "accepted": 202, "awaiting_approva
         more=_MORE,
         without=("idempotency_key",),
     ),
+    command=REVISE,
 )
 class Revise(_Corrects[CorrectedAnswer]):
     """
@@ -383,6 +411,7 @@ class Revise(_Corrects[CorrectedAnswer]):
         more=_MORE,
         without=("idempotency_key", "notice_id"),
     ),
+    command=RECALL,
 )
 class Recall(_Corrects[CorrectedAnswer]):
     """

@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import typer
 
 from postroom.attention.commands import reader_zone
+from postroom.delivery.commands import checked, codes_in
 from postroom.delivery.files.taking import DAY_US, read_span, retention
 from postroom.kernel.acts.commands import Perform, Telling, as_json, read_typed, with_options_of
 from postroom.kernel.acts.reading import made
 from postroom.kernel.running.terminal import Database, Home, Json, ShowDone, bar, complain, say, say_json
-from postroom.kernel.values.errors import Code, InternalError, SettingsError
-from postroom.kernel.values.fields import without_none
+from postroom.kernel.values.errors import Code, SettingsError
 from postroom.kernel.values.ids import parse_text, to_datetime
 from postroom.kernel.values.zones import known_zone, zone_word
+from postroom.message.acts import RECALL, REVISE, Recall, Revise
 from postroom.message.inbound import NewsKind
 from postroom.overview.acts import AUDIT, MOST_ENTRIES, TRACE, WHY, AuditBody, ListAudit, TraceDelivery, WhyDelivery
 from postroom.overview.story import DeliveryReason
 from postroom.overview.why import asked_first, said_later
 from postroom.people.commands import dated, everybody, performing_people, plain
 from postroom.questions.acts import CancelAsk, ReviseAsk, WaitForAsk
-from postroom.questions.commands import question_household, sentence
+from postroom.questions.commands import sentence
 from postroom.questions.shapes import AskBody
 from postroom.settings import Settings
+from postroom.settings.glance import glance_from_process
 from postroom.settings.load import from_process
-from postroom.settings.reach import ElsewhereError, NotReached, elsewhere, path_of, performing
+from postroom.settings.reach import Elsewhere, ElsewhereError, performing, running_here
 
 _LEDGER: Final = "postroom.household.delivery:opened_ledger"
 
@@ -87,139 +88,65 @@ def _print(entries: list[AuditBody], names: dict[str, str], zone: str) -> None:
 
 _MARGIN_SECONDS = 20.0
 
-Identifier = Annotated[
-    str, typer.Argument(metavar="ID", help="The delivery that `postroom notify` printed, or a question.")
-]
-Key = Annotated[str | None, typer.Option("--key", help="Correct once for this key, however often it is called.")]
-Wait = Annotated[float | None, typer.Option("--wait", min=0, max=600, help="Seconds to wait for the outcome.")]
 
-
-def revise(
-    identifier: Identifier,
-    message: Annotated[str, typer.Argument(metavar="TEXT", help="What it is to say; - reads standard input.")],
-    subject: Annotated[str | None, typer.Option("--subject")] = None,
-    format: Annotated[str | None, typer.Option("--format", help="Of the text: plain or markdown.")] = None,
-    key: Key = None,
-    wait_seconds: Wait = None,
-    home: Home = None,
-    json: Json = False,
-) -> None:
+@with_options_of(Revise, REVISE)
+def revise(home: Home = None, json: Json = False, **typed: Any) -> None:
     """Give a message another text: in place, by an edit, or by a correction in its thread; exits with 1 when not."""
-    text = sys.stdin.read() if message == "-" else message
-    asked = _Correction(
-        act="revise", of=identifier, key=key, wait_seconds=wait_seconds, message=text, subject=subject, format=format
-    )
-    _correct(asked, home, json)
+    one: Revise = checked(Revise, typed, REVISE)
+    _correct(one.model_copy(update={"message": sys.stdin.read()}) if one.message == "-" else one, home, json)
 
 
-def recall(
-    identifier: Identifier,
-    reason: Annotated[
-        str | None, typer.Option("--reason", help="Kept with it; whoever was asked a question sees it.")
-    ] = None,
-    key: Key = None,
-    wait_seconds: Wait = None,
-    home: Home = None,
-    json: Json = False,
-) -> None:
+@with_options_of(Recall, RECALL)
+def recall(home: Home = None, json: Json = False, **typed: Any) -> None:
     """Take a message back: withdraw it, delete it, or say in its thread to disregard it; exits with 1 when not."""
-    _correct(_Correction(act="recall", of=identifier, key=key, wait_seconds=wait_seconds, reason=reason), home, json)
+    _correct(checked(Recall, typed, RECALL), home, json)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Correction:
-    act: Literal["revise", "recall"]
-    of: str
-    key: str | None
-    wait_seconds: float | None
-    message: str | None = None
-    subject: str | None = None
-    format: str | None = None
-    reason: str | None = None
-
-
-def _correct(asked: _Correction, home: str | None, json: bool) -> None:
-    answer = _answer(asked, home)
-    if "unknown_delivery" in answer.codes and (question := _asked(asked, home)) is not None:
-        say_json(question.model_dump(mode="json")) if json else say(_done(asked.act, question))
-        raise typer.Exit(0 if asked.act == "revise" or question.status == "cancelled" else 1)
+def _correct(one: Revise | Recall, home: str | None, json: bool) -> None:
+    """As the owner of this household, or as the caller whose token POSTROOM_TOKEN is."""
+    if one.delivery_id is None:
+        raise typer.BadParameter("say which message or question it is.", param_hint="'ID'")
+    settings = glance_from_process({"home": home})
+    there = running_here(settings, home)
+    patience = settings.notify_wait_seconds if one.wait_seconds is None else one.wait_seconds
+    answer, codes = there.ask(one, patience + _MARGIN_SECONDS), set[str]()
+    if failed := answer["status"] in ("error", "too_late"):
+        codes = codes_in(answer)
+    if "unknown_delivery" in codes and (question := _asked(one, there)) is not None:
+        say_json(question.model_dump(mode="json")) if json else say(_done(one, question))
+        raise typer.Exit(0 if isinstance(one, Revise) or question.status == "cancelled" else 1)
+    words = answer.get("error_message") or answer.get("message")
     if json:
-        say_json(answer.document)
-    elif answer.failed and answer.codes & {"unknown_delivery", "uuid_required"}:
-        complain(f"Not corrected: '{asked.of}' is the whole id of no message and no question of yours.")
-    elif answer.failed:
-        complain(f"Not corrected: {answer.words}")
+        say_json(answer)
+    elif failed and codes & {"unknown_delivery", "uuid_required"}:
+        complain(f"Not corrected: '{one.delivery_id}' is the whole id of no message and no question of yours.")
+    elif failed:
+        complain(f"Not corrected: {words}")
     else:
-        say(f"{answer.words} Delivery {answer.delivery_id}.")
-    if answer.failed:
+        say(f"{words} Delivery {answer.get('delivery_id')}.")
+    if failed:
         raise typer.Exit(1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Corrected:
-    """What the household answered; `codes` are those of the fields it complained about."""
-
-    failed: bool
-    words: str
-    delivery_id: str | None
-    codes: frozenset[str]
-    document: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> _Corrected:
-        error = answer.get("error")
-        fields = (error.get("fields") if isinstance(error, dict) else answer.get("fields")) or []
-        return cls(
-            failed=answer["status"] in ("error", "too_late"),
-            words=str(answer.get("error_message") or answer.get("message")),
-            delivery_id=answer.get("delivery_id"),
-            codes=frozenset(str(one.get("code")) for one in fields),
-            document=answer,
-        )
-
-
-def _answer(asked: _Correction, home: str | None) -> _Corrected:
-    """As the owner of this household, or as the caller whose token POSTROOM_TOKEN is."""
-    settings, _ = from_process({"home": home})
-    default = settings.delivery.notify_wait_seconds
-    patience = (default if asked.wait_seconds is None else asked.wait_seconds) + _MARGIN_SECONDS
-    given = {name: value for name, value in asdict(asked).items() if name not in ("act", "of", "key")}
-    if (there := elsewhere(settings, home)) is not None:
-        path = path_of("deliveries", asked.of, asked.act)
-        return _Corrected.of(there.correct(path, without_none(given), patience, asked.key))
-    from postroom.settings.reach import call
-
-    named = without_none({"delivery_id": asked.of, **given, "idempotency_key": asked.key or None})
-    try:
-        return _Corrected.of(call(settings, "messenger", f"{asked.act}_delivery", named, timeout_seconds=patience))
-    except InternalError as error:
-        raise SettingsError(
-            f"The messenger cannot do this: {error.message}. `postroom why ID` says where the message is."
-        ) from None
-
-
-def _asked(asked: _Correction, home: str | None) -> AskBody | None:
+def _asked(one: Revise | Recall, there: Elsewhere) -> AskBody | None:
     """The question of that id afterwards; None when there is none."""
-    there = question_household(home)
     try:
-        there.ask(made(WaitForAsk, ask_id=asked.of, wait_seconds=0))
-    except NotReached:
-        return None  # what the messenger said stands
+        there.ask(made(WaitForAsk, ask_id=one.delivery_id, wait_seconds=0))
     except ElsewhereError as error:
         if error.code == Code.NOT_FOUND:
             return None
         raise
-    if asked.key is not None:
-        raise SettingsError("--key: a question takes none; the same change of it twice is one change.")
-    if asked.act == "recall":
-        return there.ask(made(CancelAsk, ask_id=asked.of, reason=asked.reason))
-    if asked.subject is not None:
+    if one.idempotency_key is not None:
+        raise SettingsError("--idempotency-key: a question takes none; the same change of it twice is one change.")
+    if isinstance(one, Recall):
+        return there.ask(made(CancelAsk, ask_id=one.delivery_id, reason=one.reason))
+    if one.subject is not None:
         raise SettingsError("--subject: a question has none.")
-    return there.ask(made(ReviseAsk, ask_id=asked.of, question=asked.message, format=asked.format))
+    return there.ask(made(ReviseAsk, ask_id=one.delivery_id, question=one.message, format=one.format))
 
 
-def _done(act: str, question: AskBody) -> str:
-    if act == "revise":
+def _done(one: Revise | Recall, question: AskBody) -> str:
+    if isinstance(one, Revise):
         return f"The question was changed where it stands. Question {question.ask_id}."
     if question.status == "cancelled":
         return f"The question was taken back. Question {question.ask_id}."

@@ -15,7 +15,7 @@ import typer
 from postroom.kernel.acts.commands import as_called_now, as_json, read_typed, with_options_of
 from postroom.kernel.acts.declaration import Act, Command
 from postroom.kernel.acts.reading import made
-from postroom.kernel.running.terminal import Home, Json, complain, no_owner_token, say, say_json, seconds_of
+from postroom.kernel.running.terminal import Home, Json, complain, say, say_json, seconds_of
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import did_you_mean, strict_json
@@ -23,8 +23,8 @@ from postroom.kernel.values.principal import OPERATOR
 from postroom.questions.acts import AnswerAsk, AskPeople, ListAsks, WaitForAsk
 from postroom.questions.model import QuestionStatus
 from postroom.questions.shapes import AnswerBody, AskBody, AskedBody
-from postroom.settings.glance import SettingsGlance, glance_from_process
-from postroom.settings.reach import Elsewhere, NotReached, elsewhere
+from postroom.settings.glance import glance_from_process
+from postroom.settings.reach import Elsewhere, NotReached, running_here
 
 _INTERRUPTED: Final = 130
 _CODES: Final = {"answered": 0, "open": 10, "expired": 11, "declined": 12, "cancelled": 13, "superseded": 13}
@@ -211,17 +211,7 @@ def _short(text: str) -> str:
 
 
 def question_household(home: str | None) -> Elsewhere:
-    settings = glance_from_process({"home": home})
-    return elsewhere(settings, home) or _here(settings)
-
-
-def _here(settings: SettingsGlance) -> Elsewhere:
-    from postroom.kernel.guard.tokens import TokenFile
-
-    token = TokenFile(settings.tokens_file).token_of(OPERATOR)
-    if token is None:
-        raise no_owner_token(settings.tokens_file)
-    return Elsewhere(url=settings.own_api_url, token=token)
+    return running_here(glance_from_process({"home": home}), home)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.serving import REVISION
@@ -27,7 +27,7 @@ from postroom.kernel.values.errors import (
     UserError,
     ValidationError,
 )
-from postroom.kernel.values.fields import did_you_mean, web_address
+from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.principal import OPERATOR
 
 if TYPE_CHECKING:
@@ -75,52 +75,20 @@ class Elsewhere:
     url: str
     token: str
 
-    def get(self, path: str, **query: Any) -> dict[str, Any]:
-        return self.look(path, _SECONDS, **query)
-
-    def look(self, path: str, timeout_seconds: float, **query: Any) -> dict[str, Any]:
-        """A `get` that may take its time."""
-        given = urlencode({name: value for name, value in query.items() if value is not None})
-        return self._checked(*self._call("GET", f"{path}?{given}" if given else path, None, timeout_seconds))
-
-    def find(self, path: str) -> dict[str, Any] | None:
-        """None when nothing of that name is there."""
-        status, answer = self._call("GET", path, None, _SECONDS)
-        return None if status == 404 else self._checked(status, answer)
-
-    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        return self._checked(*self._call("POST", path, body, _SECONDS))
-
-    def patch(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        return self._checked(*self._call("PATCH", path, body, _SECONDS))
-
-    def put(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        return self._checked(*self._call("PUT", path, body, _SECONDS))
-
-    def delete(self, path: str) -> dict[str, Any]:
-        return self._checked(*self._call("DELETE", path, None, _SECONDS))
-
-    def ask(self, one: Act[Answer], timeout_seconds: float = _SECONDS, key: str | None = None) -> Answer:
-        """Does an act there."""
+    def ask(self, one: Act[Answer], timeout_seconds: float = _SECONDS) -> Answer:
+        """Does an act there. Raises ElsewhereError where the act itself has no answer that says what is wrong."""
         from postroom.kernel.acts.reading import answer_from, request_of
 
-        method, target, body = request_of(one)
-        more = {"Idempotency-Key": key} if key else {}
-        answer = self._checked(*self._call(method, target, body, timeout_seconds, more))
+        asked = request_of(one)
+        headers = {"Content-Type": "application/json", **asked.headers}
+        data = None if asked.body is None else json.dumps(asked.body).encode()
+        status, answer = self._sent(asked.method, asked.target, data, headers, timeout_seconds)
+        if not one.is_answer(status, answer):
+            raise self._refused(status, answer)
         try:
             return answer_from(one, json.dumps(answer))
         except ValueError:
             raise self._another() from None
-
-    def notify(self, body: dict[str, Any], timeout_seconds: float) -> dict[str, Any]:
-        """The tool's own answer, also when it is an error."""
-        status, answer = self._call("POST", "/v1/notify", body, timeout_seconds)
-        return answer if "error_class" in answer else self._checked(status, answer)
-
-    def correct(self, path: str, body: dict[str, Any], timeout_seconds: float, key: str | None) -> dict[str, Any]:
-        """The tool's own answer, also when it is an error or too late."""
-        status, answer = self._call("POST", path, body, timeout_seconds, {"Idempotency-Key": key} if key else {})
-        return answer if "error_class" in answer or "revises" in answer else self._checked(status, answer)
 
     def upload(self, file: Path, timeout_seconds: float) -> dict[str, Any]:
         head, tail, form = form_of(file)
@@ -134,26 +102,16 @@ class Elsewhere:
 
         size = len(head) + file.stat().st_size + len(tail)
         headers = {"Content-Type": form, "Content-Length": str(size)}
-        return self._checked(*self._sent("POST", "/v1/uploads", pieces(), headers, timeout_seconds))
+        status, answer = self._sent("POST", "/v1/uploads", pieces(), headers, timeout_seconds)
+        if not 200 <= status < 300:
+            raise self._refused(status, answer)
+        return answer
 
-    def _checked(self, status: int, answer: dict[str, Any]) -> dict[str, Any]:
-        if 200 <= status < 300:
-            return answer
+    def _refused(self, status: int, answer: dict[str, Any]) -> ElsewhereError:
         error = answer.get("error")
         told, code = (error.get("message"), error.get("code")) if isinstance(error, dict) else (error, None)
         said = f"{self.url} answered {status}: {told or 'without a reason'}.{_NEXT_STEP.get(status, '')}"
-        raise ElsewhereError(said, code if isinstance(code, str) else _CODES.get(status, "refused"))
-
-    def _call(
-        self,
-        method: str,
-        path: str,
-        body: dict[str, Any] | None,
-        timeout_seconds: float,
-        more: Mapping[str, str] | None = None,
-    ) -> tuple[int, dict[str, Any]]:
-        data = None if body is None else json.dumps(body).encode()
-        return self._sent(method, path, data, {"Content-Type": "application/json", **(more or {})}, timeout_seconds)
+        return ElsewhereError(said, code if isinstance(code, str) else _CODES.get(status, "refused"))
 
     def _sent(
         self,
@@ -228,9 +186,9 @@ class HouseholdClient:
         """Raises Refused with the household's own words and code, and NoAnswer."""
         from postroom.kernel.acts.reading import answer_from, request_of
 
-        method, target, body = request_of(one)
-        status, answer = await self._told(method, target, body, token, {"Idempotency-Key": key} if key else {})
-        if isinstance(answer, dict) and 200 <= status < 300:
+        asked = request_of(one, key)
+        status, answer = await self._told(asked.method, asked.target, asked.body, token, asked.headers)
+        if isinstance(answer, dict) and one.is_answer(status, answer):
             try:
                 return answer_from(one, json.dumps(answer))
             except ValueError:
@@ -321,11 +279,11 @@ def elsewhere(settings: Settings | SettingsGlance, *chosen_here: str | None) -> 
     return Elsewhere(url=settings.url.rstrip("/"), token=settings.token.reveal())
 
 
-def running_here(settings: Settings, *chosen_here: str | None) -> Elsewhere:
+def running_here(settings: SettingsGlance, *chosen_here: str | None) -> Elsewhere:
     """The household elsewhere, or the one that runs on this machine, asked over its API as its owner."""
     if (there := elsewhere(settings, *chosen_here)) is not None:
         return there
-    return Elsewhere(url=web_address(settings.host, settings.ports.api), token=operator_token(settings.tokens_file))
+    return Elsewhere(url=settings.own_api_url, token=operator_token(settings.tokens_file))
 
 
 def performing(settings: Settings, opener: str, *chosen_here: str | None) -> Callable[[Act[Any]], Any]:
@@ -355,10 +313,6 @@ def performing(settings: Settings, opener: str, *chosen_here: str | None) -> Cal
     return perform
 
 
-def path_of(kind: str, identifier: str, act: str = "") -> str:
-    return f"/v1/{kind}/{quote(identifier, safe='')}" + (f"/{act}" if act else "")
-
-
 def _open(request: Request, timeout_seconds: float) -> HTTPResponse:
     """A redirection is not followed: it would take the token along."""
     from urllib.request import HTTPRedirectHandler, build_opener
@@ -374,21 +328,36 @@ def _open(request: Request, timeout_seconds: float) -> HTTPResponse:
 # -- A part that runs here ---
 
 
-def call(
-    settings: Settings, part: str, tool: str, arguments: Mapping[str, Any], *, timeout_seconds: float = 30.0
-) -> dict[str, Any]:
-    return call_at(_url(settings, part), settings.tokens_file, part, tool, arguments, timeout_seconds)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A butler on this machine, asked by its own tools as its owner."""
+
+    name: str
+    url: str
+    tokens_file: Path
+
+    def ask(self, one: Act[Answer], timeout_seconds: float = _SECONDS) -> Answer:
+        from postroom.kernel.acts.reading import answer_from, tool_call_of
+
+        tool, arguments = tool_call_of(one)
+        try:
+            answer = call_once(self.name, self.url, operator_token(self.tokens_file), tool, arguments, timeout_seconds)
+        except Unreachable:
+            from postroom.kernel.running.terminal import NotRunning  # a household does without what writes to terminals
+
+            raise NotRunning(f"{self.name} does not answer at {self.url}") from None
+        return answer_from(one, json.dumps(answer))
 
 
-def call_at(
-    url: str, tokens_file: Path, part: str, tool: str, arguments: Mapping[str, Any], timeout_seconds: float
-) -> dict[str, Any]:
-    try:
-        return call_once(part, url, operator_token(tokens_file), tool, arguments, timeout_seconds)
-    except Unreachable:
-        from postroom.kernel.running.terminal import NotRunning  # a household does without what writes to terminals
+def part_here(settings: Settings, butler: str) -> Part:
+    from postroom.settings.roster import Endpoints, load_roster
 
-        raise NotRunning(f"{part} does not answer at {url}") from None
+    roster = load_roster(settings, os.environ)
+    url = Endpoints(settings, roster).url(butler)
+    if url is None:
+        names = [config.name for config in roster]
+        raise SettingsError(f"There is no butler '{butler}'{did_you_mean(butler, names)} Butlers: {', '.join(names)}.")
+    return Part(name=butler, url=url, tokens_file=settings.tokens_file)
 
 
 def operator_token(tokens_file: Path) -> str:
@@ -398,17 +367,6 @@ def operator_token(tokens_file: Path) -> str:
 
         raise no_owner_token(tokens_file)
     return token
-
-
-def _url(settings: Settings, butler: str) -> str:
-    from postroom.settings.roster import Endpoints, load_roster
-
-    roster = load_roster(settings, os.environ)
-    url = Endpoints(settings, roster).url(butler)
-    if url is None:
-        names = [config.name for config in roster]
-        raise SettingsError(f"There is no butler '{butler}'{did_you_mean(butler, names)} Butlers: {', '.join(names)}.")
-    return url
 
 
 # -- One call of a tool over MCP's stateless revision: what is sent, and what an answer means ---

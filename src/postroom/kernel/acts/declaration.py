@@ -237,6 +237,11 @@ class Act(BaseModel, Generic[Answer]):
         return 200 if route is None else route.status
 
     @classmethod
+    def is_answer(cls, status: int, document: Mapping[str, Any]) -> bool:
+        """Whether what its route answered is for whoever asked, or a refusal that is raised."""
+        return 200 <= status < 300
+
+    @classmethod
     def retry_after(cls, answer: Answer) -> float | None:
         """In how many seconds, where an answer says no for now."""
         return None

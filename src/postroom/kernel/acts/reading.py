@@ -375,14 +375,17 @@ class ActRequest(NamedTuple):
     method: str
     target: str
     body: dict[str, Any] | None
+    headers: dict[str, str]
 
 
-def request_of(one: Act[Any]) -> ActRequest:
-    """Only what was said goes: what was left out is for the household to choose."""
+def request_of(one: Act[Any], key: str | None = None) -> ActRequest:
+    """Only what was said goes: what was left out is for the household to choose. A key goes as its route takes it."""
     route = type(one).declared.route
     if route is None:
         raise LookupError(f"{type(one).__name__} has no route")
-    sent = one.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    sent = _said(one)
+    if "idempotency_key" in route.without:
+        key = sent.pop("idempotency_key", key)
     path, query = route.path, dict[str, Any]()
     for name in [*sent, *(missing for missing in route.absent if missing not in sent)]:
         if route.is_in_path(name):
@@ -390,7 +393,19 @@ def request_of(one: Act[Any]) -> ActRequest:
         elif route.is_in_query(name):
             query[name] = _text(sent.pop(name))
     target = f"{path}?{urlencode(query, doseq=True)}" if query else path
-    return ActRequest(route.method, target, None if route.method in ("GET", "DELETE") else sent)
+    body = None if route.method in ("GET", "DELETE") else sent
+    return ActRequest(route.method, target, body, {"Idempotency-Key": key} if key else {})
+
+
+def tool_call_of(one: Act[Any]) -> tuple[str, dict[str, Any]]:
+    tool = type(one).declared.tool
+    if tool is None:
+        raise LookupError(f"{type(one).__name__} has no tool")
+    return tool.name, _said(one)
+
+
+def _said(one: Act[Any]) -> dict[str, Any]:
+    return one.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 def answer_from(one: Act[Answer], content: bytes | str) -> Answer:
