@@ -25,10 +25,11 @@ from postroom.butlers.runtimes.process import ProcessPrograms
 from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.butlers.store import StoredSessions
+from postroom.household.attention import build_attention
 from postroom.household.butlers import build_butler, start_sessions
 from postroom.household.console import RunningHousehold
 from postroom.household.household import running
-from postroom.household.peers import SwitchboardOverWire
+from postroom.household.peers import OverMcp
 from postroom.household.ports import mcp_app
 from postroom.household.store import open_store
 from postroom.kernel.guard.tokens import SessionTokens, TokenFile
@@ -106,8 +107,8 @@ async def butler_with_model(
         butler = build_butler(
             config,
             world,
-            outbound=SwitchboardOverWire(peer),
-            switchboard=peer,
+            outbound=OverMcp("switchboard", peer, clock),
+            attention=build_attention(world),
             sessions=sessions,
             modules=LoadedModules(),
             verifier=tokens,

@@ -9,9 +9,6 @@ import pytest
 import pytest_asyncio
 from tests.household.living import LIFTED, QUICK, Living, living
 
-from postroom.butlers.daemon import ask_switchboard
-from postroom.kernel.values.errors import DeliveryTimeout, PostroomError, TargetUnavailable
-
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ASKING = {"approvals": {"enabled": True, "ask_owner": False}}
 OWNER, STRANGER = "1000", "4242"
@@ -122,37 +119,9 @@ async def test_a_foreign_and_an_unknown_delivery_are_the_same_not_found(home_lif
         assert "delivery" not in answer
 
 
-async def test_a_butler_cannot_ask_the_switchboard_in_the_name_of_another(home_life: Living) -> None:
-    told = await home_life.notify(recipient=OWNER)
-    question = {"delivery_id": told["delivery"]["delivery_id"]}
-
-    own = await home_life.call("switchboard", "delivery_status", question, caller="health")
-    foreign = await home_life.call("switchboard", "delivery_status", question, caller="general")
-
-    assert (own["status"], foreign["status"]) == ("ok", "error")
-
-
 @pytest.mark.parametrize("wrong", ["", "12", 5, None, ["a"], "\x00", "x" * 100_000])
 async def test_what_is_no_delivery_id_is_a_wrong_argument(home_life: Living, wrong: object) -> None:
     answer = await home_life.call("health", "notify_status", {"delivery_id": wrong})
 
     assert answer["status"] == "error"
     assert answer["error"] == answer["error_message"] == "Invalid delivery_id format: it is a UUID"
-
-
-class Silent:
-    """A Peer that fails as it was told."""
-
-    def __init__(self, error: PostroomError) -> None:
-        self.error = error
-
-    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
-        raise self.error
-
-
-@pytest.mark.parametrize("error", [TargetUnavailable("away"), DeliveryTimeout("silent")], ids=repr)
-async def test_a_switchboard_in_trouble_says_nothing_about_the_delivery(error: PostroomError) -> None:
-    answer = await ask_switchboard(Silent(error), "delivery_status", {}, 1, "nothing about the delivery has changed")
-
-    assert (answer["status"], answer["retryable"]) == ("error", True)
-    assert "nothing about the delivery has changed" in answer["error_message"]

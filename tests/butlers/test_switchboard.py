@@ -8,19 +8,20 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
+from structlog.testing import capture_logs
 from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 from tests.support.envelopes import REPLY, SEND
 from tests.support.kinds import KINDS
 
-from postroom.butlers import switchboard
 from postroom.butlers.model import Registration
 from postroom.butlers.switchboard import Registry, Switchboard, check_origin
 from postroom.butlers.wire import read_route_response
+from postroom.delivery import notify
 from postroom.delivery.model import RefusedCall
 from postroom.delivery.store.rows import StoredRefusedCalls
 from postroom.delivery.store.tables import delivery_refusals
-from postroom.household.peers import MessengerOverWire
+from postroom.household.peers import OverMcp
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
@@ -60,18 +61,14 @@ class Board:
 
     def __init__(self, database: Database, clock: FakeClock) -> None:
         self.database, self.clock, self.butler = database, clock, Messenger(routed())
-        self.lost: list[BaseException] = []
         self.switchboard = Switchboard(
-            outbound=MessengerOverWire(self.butler, clock),
-            messenger=self.butler,
+            outbound=OverMcp("messenger", self.butler, clock),
             peer_of=lambda _: self.butler,
             registry=Registry(database, clock),
             refusals=StoredRefusedCalls(database, IdMint().mint),
-            endpoint_of=lambda _: None,
             channels=KINDS,
             clock=clock,
             mint=IdMint().mint,
-            lost=self.lost.append,
         )
 
     async def register(self, name: str = "health") -> None:
@@ -91,11 +88,10 @@ class Board:
         *,
         caller: Principal | None = None,
         request_id: str | None = "r",
-        refusal: str | None = None,
         wait_seconds: float = 0,
     ) -> dict[str, Any]:
         return await self.switchboard.deliver(
-            caller or HEALTH, envelope, request_id=request_id, wait_seconds=wait_seconds, refusal=refusal
+            caller or HEALTH, envelope, request_id=request_id, wait_seconds=wait_seconds
         )
 
     async def told(self) -> list[tuple[str, str, str]]:
@@ -165,14 +161,6 @@ async def test_what_is_refused_reaches_nobody_and_is_on_record(board: Board, env
     assert await board.told() == [("r", "health", answer["error"]["message"])]
 
 
-async def test_a_refusal_of_the_butler_s_own_is_only_written_down(board: Board) -> None:
-    answer = await board.deliver(SEND, refusal="Unsupported channel 'sms'.")
-
-    assert (answer["status"], answer["error"]["message"]) == ("error", "Unsupported channel 'sms'.")
-    assert board.butler.calls == []
-    assert await board.told() == [("r", "health", "Unsupported channel 'sms'.")]
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -201,7 +189,7 @@ async def test_a_messenger_that_is_away_is_told(board: Board) -> None:
     answer = await board.deliver(SEND)
 
     assert (answer["error_class"], answer["retryable"]) == ("target_unavailable", True)
-    assert await board.told() == [("r", "health", "messenger cannot be reached")]
+    assert await board.told() == [("r", "health", "the messenger cannot be reached; nothing was sent")]
 
 
 @pytest.mark.parametrize("failure", [StoreUnavailable("away"), RuntimeError("no such table")], ids=repr)
@@ -213,24 +201,26 @@ async def test_a_refusal_is_told_even_if_it_cannot_be_written_down(
 
     monkeypatch.setattr(StoredRefusedCalls, "note", fails)
 
-    answer = await board.deliver({})
+    with capture_logs() as logged:
+        answer = await board.deliver({})
 
     assert (answer["status"], answer["error_class"]) == ("error", "validation_error")
-    assert board.lost == [failure]
+    assert [(one["event"], one["exc_info"]) for one in logged] == [("switchboard.note_lost", failure)]
 
 
 async def test_a_refusal_does_not_wait_for_a_store_that_hangs(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     async def hangs(_store: StoredRefusedCalls, _call: RefusedCall) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(switchboard, "_NOTE_SECONDS", 0.01)
+    monkeypatch.setattr(notify, "_NOTE_SECONDS", 0.01)
     monkeypatch.setattr(StoredRefusedCalls, "note", hangs)
 
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        answer = await board.deliver({})
+    with capture_logs() as logged:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            answer = await board.deliver({})
 
     assert answer["error_class"] == "validation_error"
-    assert [type(one) for one in board.lost] == [TimeoutError]
+    assert [type(one["exc_info"]) for one in logged] == [TimeoutError]
 
 
 async def test_without_a_messenger_in_the_registry_nothing_is_routed(database: Database, clock: FakeClock) -> None:
@@ -368,10 +358,11 @@ async def test_what_a_butler_has_accepted_is_accepted_even_if_it_cannot_be_noted
     board.butler.answer = ACCEPTED
     monkeypatch.setattr(Registry, "seen", fails)
 
-    answer = await board.switchboard.route(GENERAL, "health", "p")
+    with capture_logs() as logged:
+        answer = await board.switchboard.route(GENERAL, "health", "p")
 
     assert (answer["status"], len(board.butler.calls)) == ("accepted", 1)
-    assert board.lost == [failure]
+    assert [one["exc_info"] for one in logged] == [failure]
 
 
 @pytest.mark.parametrize(

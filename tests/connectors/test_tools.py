@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 from tests.clock import FakeClock
 from tests.intents.office import Butlers, Post
 from tests.support.worlds import world_of
@@ -15,14 +16,12 @@ from tests.telephone import settings_for
 
 from postroom.connectors.tools import ACTS
 from postroom.household.conversations import Correspondence, build_correspondence
-from postroom.household.peers import MemoryPeer
 from postroom.household.people import owner_seed
 from postroom.household.questions import AskingParts
 from postroom.household.store import open_store
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
-from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, Principal, Role
 from postroom.people.person_rules import new_contact
 from postroom.settings.roster import parse_butler
@@ -43,12 +42,9 @@ class Assistants:
     post: Post
 
     async def call(self, caller: Principal, tool: str, **arguments: Any) -> dict[str, Any]:
-        peer = MemoryPeer(self.server, str(self.tokens.token_of(caller)))
-        await peer.connect()
-        try:
-            return await peer.call(tool, arguments, 20)
-        finally:
-            await peer.close()
+        answer = await self.server.from_inside(str(self.tokens.token_of(caller)), tool, arguments)
+        assert answer is not None
+        return answer
 
 
 @pytest.fixture
@@ -136,7 +132,7 @@ async def test_a_refusal_is_an_answer(assistants: Assistants, tool: str, argumen
 
 
 async def test_a_butler_is_no_assistant(assistants: Assistants) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(MCPError):
         await assistants.call(Principal(Role.BUTLER, "health"), "list_inbox")
 
 

@@ -8,7 +8,6 @@ from starlette.routing import Route
 
 from postroom.household.console import ConsoleParts, running_console
 from postroom.household.console_pages import console_pages
-from postroom.household.peers import Nobody
 from postroom.household.store import connect_store
 from tests.household.living import Living
 from tests.support.worlds import world_of
@@ -19,12 +18,13 @@ async def routes(home: Living, method: str) -> list[str]:
     store, inbox, asking = connect_store(home.settings), home.household.inbox, home.household.asking
     attention = home.household.attention
     assert inbox is not None and asking is not None and attention is not None
+    world = world_of(home.settings, store)
     parts = ConsoleParts(
-        world=world_of(home.settings, store),
+        world=world,
         inbox=inbox,
         asking=asking.asking,
         attention=attention,
-        messenger=Nobody("messenger"),
+        messenger=world.peers.to("messenger"),
         sandbox_url=home.household.addresses["sandbox"],
     )
     try:

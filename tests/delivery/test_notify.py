@@ -13,13 +13,17 @@ from tests.support.envelopes import CONTEXT, notify_route
 from tests.support.kinds import KINDS
 
 from postroom.butlers.daemon import CORE_TOOL_NAMES
+from postroom.delivery.model import RefusedCall
 from postroom.delivery.notify import Notifier, read_arguments, wait_seconds
-from postroom.household.peers import SwitchboardOverWire
+from postroom.delivery.store.rows import StoredRefusedCalls
+from postroom.household.peers import OverMcp
+from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
     InternalError,
     OutcomeUncertain,
     PostroomError,
+    StoreUnavailable,
     TargetUnavailable,
     ValidationError,
 )
@@ -50,11 +54,26 @@ class Switchboard:
         return self.answer
 
 
-async def asked(switchboard: Switchboard, **arguments: Any) -> dict[str, Any]:
+class Refusals(StoredRefusedCalls):
+    """Keeps them in memory, or fails as it was told."""
+
+    def __init__(self, error: PostroomError | None = None) -> None:
+        self.calls: list[RefusedCall] = []
+        self.error = error
+
+    async def note(self, call: RefusedCall) -> None:
+        if self.error is not None:
+            raise self.error
+        self.calls.append(call)
+
+
+async def asked(switchboard: Switchboard, refusals: Refusals | None = None, **arguments: Any) -> dict[str, Any]:
+    clock = SystemClock()
     notifier = Notifier(
         channels=CHANNELS,
-        outbound=SwitchboardOverWire(switchboard),
-        switchboard=switchboard,
+        outbound=OverMcp("switchboard", switchboard, clock),
+        refusals=refusals or Refusals(),
+        clock=clock,
         default_wait_seconds=20.0,
     )
     return await notifier.notify(Notify(**arguments), origin_butler="health", request_id="r-1")
@@ -378,19 +397,22 @@ async def test_a_switchboard_in_trouble_is_told_truly(
     assert answer["error_message"] == answer["error"]["message"]
 
 
-async def test_a_wrong_argument_needs_no_switchboard() -> None:
-    answer = await asked(Switchboard(TargetUnavailable("down")), channel="sms", message="Hello")
+async def test_a_wrong_argument_is_told_even_where_it_cannot_be_noted() -> None:
+    away = Refusals(StoreUnavailable("away"))
+
+    answer = await asked(Switchboard(TargetUnavailable("down")), away, channel="sms", message="Hello")
 
     assert answer["error"].startswith("Unsupported channel 'sms'. Supported channels: apprise, discord, email, ")
 
 
-async def test_what_a_refused_call_wanted_to_say_stays_with_the_butler() -> None:
-    switchboard = Switchboard()
+async def test_what_a_refused_call_wanted_to_say_is_not_on_its_record() -> None:
+    refusals = Refusals()
 
-    await asked(switchboard, channel="sms", message="private words", recipient="private person", intent=5)
+    await asked(Switchboard(), refusals, channel="sms", message="private words", recipient="private person", intent=5)
 
-    assert "private" not in json.dumps(switchboard.calls)
-    assert switchboard.calls[0]["refusal"].startswith("Unsupported channel 'sms'")
+    [call] = refusals.calls
+    assert "private" not in repr(call)
+    assert call.failure.message.startswith("Unsupported channel 'sms'")
 
 
 @pytest.mark.parametrize("name", ["ſms\ud800", "x" * 5000, "\x00"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from postroom.household.peers import InsideDoor, MemoryPeer, SwitchboardOverWire
-from postroom.household.ports import ScriptDoor
+from postroom.household import peers
+from postroom.household.peers import Peers, WayTo
+from postroom.household.ports import build_sending, plain_routers
 from postroom.household.store import open_store
 from postroom.kernel.guard.http import Guard
+from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, any_butler, operator
-from postroom.kernel.running.clock import Overdue
+from postroom.kernel.running.clock import Overdue, SystemClock
 from postroom.kernel.serving.servers import bind, port_of, serving
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
@@ -29,9 +32,9 @@ from postroom.kernel.values.errors import (
 )
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
-from postroom.settings.peer import HttpPeer
+from postroom.settings.roster import Endpoints, load_roster
 from tests.household.calling import get, post
-from tests.household.living import QUICK, Living, living
+from tests.household.living import QUICK, Living, living, settings_for
 from tests.patience import PATIENCE_SECONDS
 from tests.support.worlds import world_of
 
@@ -150,27 +153,21 @@ class Programs:
 
 @asynccontextmanager
 async def door_for_programs(household: Living) -> AsyncIterator[str]:
-    switchboard = HttpPeer("switchboard", household.household.addresses["switchboard"], household.token("operator"))
-    messenger = HttpPeer("messenger", household.household.addresses["messenger"], household.token("operator"))
     attention = household.household.attention
     assert attention is not None
-    async with open_store(household.settings) as store:
-        door = ScriptDoor(
-            world=world_of(household.settings, store),
-            outbound=SwitchboardOverWire(switchboard),
-            switchboard=switchboard,
-            messenger=messenger,
-            approvals=None,
-            attention=attention,
-        )
+    roster = load_roster(household.settings, {})
+    async with open_store(household.settings) as store, AsyncExitStack() as stack:
+        world = world_of(household.settings, store, roster=roster, stack=stack)
+        for part in ("switchboard", "messenger"):
+            world.endpoints.bound(part, int(household.household.addresses[part].rsplit(":", 1)[1].split("/")[0]))
+        sending = build_sending(world, world.peers.to("switchboard"), attention)
         app = FastAPI()
-        for router in door.routers():
+        for router in plain_routers(world, sending, None):
             app.include_router(router)
         listener = bind("api", "127.0.0.1", 0)
         async with serving(Guard(app, verifier=Programs()), listener) as server:
             assert isinstance(server, uvicorn.Server)
             yield f"http://127.0.0.1:{port_of(listener)}"
-        await asyncio.gather(switchboard.close(), messenger.close())
 
 
 async def test_a_program_sends_in_its_own_name_and_asks_after_its_own_messages_alone(home: Path) -> None:
@@ -252,21 +249,16 @@ MESSAGE = Outgoing(origin_butler="health", channel="telegram", message="Hello")
 TAKEN = Outcome(status=AnswerStatus.OK, request_id="r")
 
 
-class Tokens:
-    def verify(self, token: str) -> Principal | None:
-        return {"health's": HEALTH, "ada's": ADA}.get(token)
+@dataclass
+class Inside:
+    """A switchboard in this process, and the others' ways to it."""
 
+    peers: Peers
+    tokens: TokenFile
+    seen: list[Principal]
 
-def door(work: Callable[[], Awaitable[Outcome]], seen: list[Principal]) -> InsideDoor:
-    async def takes(caller: Principal, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
-        seen.append(caller)
-        return await work()
-
-    policy = ToolPolicy({"deliver": any_butler}, Tokens())
-    overdue = Overdue(look_every_seconds=0.01)
-    return InsideDoor(
-        part="switchboard", tool="deliver", policy=policy, takes=takes, margin_seconds=0.02, overdue=overdue
-    )
+    def way(self, caller: Principal = HEALTH) -> WayTo:
+        return self.peers.to("switchboard", caller)
 
 
 async def fine() -> Outcome:
@@ -286,22 +278,54 @@ async def broken() -> Outcome:
     raise RuntimeError("Hello")
 
 
-async def test_the_part_learns_who_is_calling_from_the_token() -> None:
-    seen: list[Principal] = []
+@asynccontextmanager
+async def inside(home: Path, work: Callable[[], Awaitable[Outcome]] = fine) -> AsyncIterator[Inside]:
+    settings = settings_for(home)
+    tokens, seen = TokenFile(settings.tokens_file), list[Principal]()
+    tokens.ensure([OPERATOR, HEALTH])
+    tokens.create(ADA)
+    rules = {"deliver": any_butler, "echo": operator, "fail": operator, "hang": operator}
+    server = GuardedServer("switchboard", ToolPolicy(rules, tokens))
 
-    outcome = await door(fine, seen).for_token("health's").submit(MESSAGE, request_id="r", wait_seconds=0)
+    async def echo(word: str) -> dict[str, Any]:
+        return {"word": word}
 
-    assert (outcome, seen) == (TAKEN, [HEALTH])
+    async def fail() -> dict[str, Any]:
+        raise RuntimeError("secret words")
+
+    async def hang() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    for tool in (echo, fail, hang):
+        server.add_tool(tool)
+
+    async def takes(caller: Principal, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        seen.append(caller)
+        return await work()
+
+    async with AsyncExitStack() as stack:
+        peers = Peers(tokens, Endpoints(settings, ()), SystemClock(), stack)
+        peers.overdue = Overdue(look_every_seconds=0.01)
+        peers.add("switchboard", server, takes)
+        peers.open()
+        yield Inside(peers, tokens, seen)
+
+
+async def test_the_part_learns_who_is_calling_from_the_token(home: Path) -> None:
+    async with inside(home) as here:
+        outcome = await here.way().submit(MESSAGE, request_id="r", wait_seconds=0)
+
+    assert (outcome, here.seen) == (TAKEN, [HEALTH])
 
 
 @pytest.mark.requirement("house:inside-as-over-a-wire")
-@pytest.mark.parametrize("token", ["", "nobody's", "ada's"])
-async def test_without_the_right_the_part_is_not_asked(token: str) -> None:
-    seen: list[Principal] = []
+@pytest.mark.parametrize("caller", [ADA, Principal(Role.BUTLER, "without a token")], ids=str)
+async def test_without_the_right_the_part_is_not_asked(home: Path, caller: Principal) -> None:
+    async with inside(home) as here:
+        outcome = await here.way(caller).submit(MESSAGE, request_id="r", wait_seconds=0)
 
-    outcome = await door(fine, seen).for_token(token).submit(MESSAGE, request_id="r", wait_seconds=0)
-
-    assert seen == []
+    assert here.seen == []
     assert outcome.error is not None
     assert (outcome.error.error_class, outcome.retryable) == ("validation_error", False)
 
@@ -315,89 +339,58 @@ async def test_without_the_right_the_part_is_not_asked(token: str) -> None:
     ],
 )
 async def test_what_goes_wrong_is_an_outcome_that_repeats_no_words_of_the_message(
-    work: Callable[[], Awaitable[Outcome]], error_class: str, retryable: bool
+    home: Path,
+    work: Callable[[], Awaitable[Outcome]],
+    error_class: str,
+    retryable: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        outcome = await door(work, []).for_token("health's").submit(MESSAGE, request_id="r", wait_seconds=0)
+    monkeypatch.setitem(peers._MARGIN_SECONDS, "switchboard", 0.02)
+    async with inside(home, work) as here, asyncio.timeout(PATIENCE_SECONDS):
+        outcome = await here.way().submit(MESSAGE, request_id="r", wait_seconds=0)
 
     assert outcome.error is not None
     assert (outcome.error.error_class, outcome.retryable) == (error_class, retryable)
     assert "Hello" not in outcome.error.message
 
 
-class MemoryTokens:
-    def verify(self, token: str) -> Principal | None:
-        return OPERATOR if token == "good" else None
+async def test_a_tool_answers_with_its_structured_content(home: Path) -> None:
+    async with inside(home) as here:
+        way = here.way(OPERATOR)
+        answers = await asyncio.gather(*(way.call("echo", {"word": str(n)}, 5) for n in range(50)))
+
+    assert answers == [{"word": str(n)} for n in range(50)]
 
 
-def server(hold: asyncio.Event | None = None) -> GuardedServer:
-    rules = {"echo": operator, "fail": operator, "hang": operator}
-    one = GuardedServer("part", ToolPolicy(rules, MemoryTokens()))
-
-    async def echo(word: str) -> dict[str, Any]:
-        return {"word": word}
-
-    async def fail() -> dict[str, Any]:
-        raise RuntimeError("secret words")
-
-    async def hang() -> dict[str, Any]:
-        await (hold or asyncio.Event()).wait()
-        return {}
-
-    for tool in (echo, fail, hang):
-        one.add_tool(tool)
-    return one
-
-
-async def test_a_tool_answers_with_its_structured_content() -> None:
-    peer = MemoryPeer(server(), "good")
-    await peer.connect()
-    try:
-        answers = await asyncio.gather(*(peer.call("echo", {"word": str(n)}, 5) for n in range(50)))
-        assert answers == [{"word": str(n)} for n in range(50)]
-    finally:
-        await peer.close()
-
-
-async def test_every_failure_has_its_own_name() -> None:
-    peer = MemoryPeer(server(), "good")
-    with pytest.raises(TargetUnavailable, match="part is not running"):
-        await peer.call("echo", {}, 5)
-    await peer.connect()
-    try:
+async def test_every_failure_has_its_own_name(home: Path) -> None:
+    async with inside(home) as here:
+        way = here.way(OPERATOR)
         with pytest.raises(InternalError) as caught:
-            await peer.call("fail", {}, 5)
+            await way.call("fail", {}, 5)
         assert "secret" not in caught.value.message
         with pytest.raises(InternalError):
-            await peer.call("echo", {"word": 5, "wrong": 1}, 5)
+            await way.call("echo", {"word": 5, "wrong": 1}, 5)
         with pytest.raises(ValidationError, match="may not call unknown"):
-            await peer.call("unknown", {}, 5)
+            await way.call("unknown", {}, 5)
         with pytest.raises(DeliveryTimeout):
-            await peer.call("hang", {}, 0.05)
-        assert await peer.call("echo", {"word": "still there"}, 5) == {"word": "still there"}
-    finally:
-        await peer.close()
-    with pytest.raises(TargetUnavailable):
-        await peer.call("echo", {"word": "x"}, 5)
+            await way.call("hang", {}, 0.05)
+        with pytest.raises(TargetUnavailable, match="messenger is not running"):
+            await here.peers.to("messenger").call("echo", {}, 5)
+        assert await way.call("echo", {"word": "still there"}, 5) == {"word": "still there"}
+    with pytest.raises(TargetUnavailable, match="switchboard is not running"):
+        await way.call("echo", {"word": "x"}, 5)
+    gone = await way.submit(MESSAGE, request_id="r", wait_seconds=0)
+    assert gone.error is not None and gone.error.message == "the switchboard cannot be reached; nothing was sent"
 
 
-@pytest.mark.parametrize("token", ["", "bad"])
-async def test_inside_the_process_a_token_is_needed_too(token: str) -> None:
-    peer = MemoryPeer(server(), token)
-    await peer.connect()
-    try:
+async def test_inside_the_process_a_token_is_needed_too(home: Path) -> None:
+    async with inside(home) as here:
         with pytest.raises(ValidationError, match="nobody may not call echo"):
-            await peer.call("echo", {"word": "x"}, 5)
-    finally:
-        await peer.close()
+            await here.way(Principal(Role.BUTLER, "without a token")).call("echo", {"word": "x"}, 5)
 
 
-async def test_a_call_may_be_made_in_the_name_of_somebody_else() -> None:
-    peer = MemoryPeer(server(), "bad")
-    await peer.connect()
-    try:
-        with pytest.raises(ValidationError):
-            await peer.call("echo", {"word": "mine"}, 5)
-        assert await peer.call("echo", {"word": "theirs"}, 5, token="good") == {"word": "theirs"}
-    finally:
-        await peer.close()
+async def test_a_call_may_be_made_in_the_name_of_somebody_whom_a_door_let_in(home: Path) -> None:
+    async with inside(home) as here:
+        with pytest.raises(ValidationError, match="person:ada may not call echo"):
+            await here.way(OPERATOR).call_as(ADA, "echo", {"word": "mine"}, 5)
+        assert await here.way().call_as(OPERATOR, "echo", {"word": "theirs"}, 5) == {"word": "theirs"}

@@ -72,11 +72,15 @@ async def test_four_processes_deliver_one_message_once(home: Path) -> None:
         answer = await notify_until(peer, "ok")
         again = await peer.call("notify", {"channel": "telegram", "message": "Hello", "idempotency_key": "hello"}, 30)
         status = await peer.call("notify_status", {"delivery_id": answer["delivery"]["delivery_id"]}, 30)
+        revised = await peer.call(
+            "revise", {"delivery_id": answer["delivery"]["delivery_id"], "message": "Hello again"}, 30
+        )
         await peer.close()
 
         assert (status["status"], status["delivery"]["attempts"]) == ("ok", 1)
+        assert (revised["status"], revised["how"]) == ("revised", "edit")
         assert again["delivery"]["delivery_id"] == answer["delivery"]["delivery_id"]
-        assert await received(variables) == ["Hello"]
+        assert await received(variables) == ["Hello again"]
 
 
 @pytest.mark.timeout(180)

@@ -10,16 +10,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-import structlog
-
 from postroom.butlers.acts import CORE_ACTS, Remind, accepted
 from postroom.butlers.loading import LoadedModules
-from postroom.butlers.model import Appointment, AppointmentKind, Session
+from postroom.butlers.model import Appointment, AppointmentKind, Registration, Session
 from postroom.butlers.routing import TakeRoute
 from postroom.butlers.scheduler import Scheduler
 from postroom.butlers.sessions import Sessions
 from postroom.butlers.store import StoredState
-from postroom.butlers.wire import ROUTE_RESPONSE_V1, parse_route, route_error
+from postroom.butlers.switchboard import Registry
+from postroom.butlers.wire import ROUTE_RESPONSE_V1, CorrectionHop, parse_route, route_error
 from postroom.delivery.notify import Notifier, read_arguments, wait_seconds
 from postroom.kernel.acts.declaration import Act, Call
 from postroom.kernel.acts.reading import made
@@ -30,12 +29,12 @@ from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.values.errors import DeliveryTimeout, FieldError, PostroomError, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import SECOND_US, parse_text, seconds, to_text
-from postroom.kernel.values.principal import Principal, SessionPrincipal
+from postroom.kernel.values.principal import Principal, Role, SessionPrincipal
 from postroom.message.acts import Notify, NotifyStatus, Recall, Revise, channel_words
 from postroom.message.channel import KnownChannels
 from postroom.message.delivery import Format, Intent
 from postroom.message.wire import MAX_MARKDOWN_CHARACTERS, argument_error, notify_document, notify_error
-from postroom.settings.peer import Peer
+from postroom.overview.tracking import SenderStatus
 from postroom.settings.roster import ButlerConfig
 
 
@@ -46,6 +45,8 @@ class Butler:
     config: ButlerConfig
     port: int
     notifier: Notifier
+    messages: SenderStatus
+    corrections: CorrectionHop
     state: StoredState
     sessions: Sessions | None
     modules: LoadedModules
@@ -76,16 +77,17 @@ class Butler:
         return await self.notifier.notify(asked, origin_butler=self.name, request_id=self.new_id())
 
     async def standing(self, _call: Call[Any], identifier: str) -> Mapping[str, Any]:
-        asked, silent = {"delivery_id": identifier}, "nothing about the delivery has changed, ask again"
-        return await ask_switchboard(self.notifier.switchboard, "delivery_status", asked, _STATUS_SECONDS, silent)
+        return await self.messages.answer(self.name, identifier)
 
     async def correct(self, _call: Call[Any], correction: Mapping[str, Any], wait: object) -> Mapping[str, Any]:
         patience = wait_seconds(wait, self.notifier.default_wait_seconds)
-        asked = {"correction": correction, "wait_seconds": patience}
-        silent = "the same call again is safe, it corrects once"
-        return await ask_switchboard(
-            self.notifier.switchboard, "correct_delivery", asked, patience + _MARGIN_SECONDS, silent
-        )
+        try:
+            return await self.corrections.correct(Principal(Role.BUTLER, self.name), correction, patience)
+        except (DeliveryTimeout, TargetUnavailable) as error:
+            silent = "the messenger gave no answer; the same call again is safe, it corrects once"
+            return notify_error(type(error)(silent))
+        except PostroomError as error:
+            return notify_error(error)
 
     async def take_route(self, caller: Principal, payload: object) -> dict[str, Any]:
         """A route becomes a session; the same subrequest may arrive twice and is one."""
@@ -144,24 +146,6 @@ def route_accepted(session: Session, request_context: Mapping[str, Any], duratio
         "result": accepted(session),
         "timing": {"duration_ms": round(duration_ms, 3)},
     }
-
-
-# What became of a message, and its correction.
-
-_STATUS_SECONDS: Final = 15.0
-_MARGIN_SECONDS: Final = 20.0
-
-
-async def ask_switchboard(
-    switchboard: Peer, tool: str, asked: Mapping[str, Any], patience: float, silent: str
-) -> dict[str, Any]:
-    """The switchboard knows who asks; whose delivery it is, the messenger. A notice takes the same way."""
-    try:
-        return await switchboard.call(tool, asked, patience)
-    except (DeliveryTimeout, TargetUnavailable) as error:
-        return notify_error(type(error)(f"the switchboard gave no answer; {silent}"))
-    except PostroomError as error:
-        return notify_error(error)
 
 
 def _of_a_model(one: Principal, asked: Notify) -> str | None:
@@ -242,36 +226,30 @@ def _wrong(field: str, error: str) -> ValidationError:
 # Heartbeats.
 
 _INTERVAL_SECONDS: Final = 60.0
-_RETRY_SECONDS: Final = 2.0
-_TIMEOUT_SECONDS: Final = 5.0
 
 
 @asynccontextmanager
-async def heartbeats(
-    switchboard: Peer, *, butler: str, description: str, modules: Sequence[str], clock: Clock, loops: Loops
-) -> AsyncIterator[None]:
-    """The first one at once; while the switchboard is away, again and again until it is back."""
+async def heartbeats(butler: Butler, registry: Registry, endpoint_url: str, loops: Loops) -> AsyncIterator[None]:
+    """The first one at once. A store that is away is the loop's to try again."""
     tried = asyncio.Event()
 
-    async def beat() -> bool:
-        try:
-            body = {"description": description, "modules": list(modules)}
-            answer = await switchboard.call("register", body, _TIMEOUT_SECONDS)
-            return answer.get("status") == "ok"
-        except PostroomError as error:
-            structlog.get_logger("postroom.butler").warning(
-                "heartbeat.failed", butler=butler, error_class=str(error.error_class)
-            )
-            return False
-
     async def look() -> int:
+        now_us, config = butler.clock.now_us(), butler.config
         try:
-            beaten = await beat()
+            await registry.register(
+                Registration(
+                    name=butler.name,
+                    endpoint_url=endpoint_url,
+                    description=config.butler.description,
+                    modules=tuple(config.modules),
+                    last_seen_at_us=now_us,
+                )
+            )
         finally:
             tried.set()
-        return clock.now_us() + seconds(_INTERVAL_SECONDS if beaten else _RETRY_SECONDS)
+        return now_us + seconds(_INTERVAL_SECONDS)
 
-    async with loops.running(f"heartbeat:{butler}", look):
+    async with loops.running(f"heartbeat:{butler.name}", look):
         await tried.wait()
         yield
 

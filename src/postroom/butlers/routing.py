@@ -13,7 +13,7 @@ from postroom.kernel.acts.declaration import BUTLERS, READS, Act, Answer, Call, 
 from postroom.kernel.acts.reading import Text, Whatever, needed
 from postroom.kernel.values.errors import PostroomError, error_answer
 from postroom.kernel.values.ids import to_text
-from postroom.message.acts import CorrectedAnswer, MessageAnswer, OpenAnswer
+from postroom.message.acts import MessageAnswer, OpenAnswer
 from postroom.message.wire import notify_error
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     AtBoard = Call[Switchboard]
 
 _ROUTERS: Final = frozenset({Kind.OPERATOR, Kind.SWITCHBOARD})
-_BUTLERS_ALONE: Final = BUTLERS - {Kind.OPERATOR}
 _OPERATOR: Final = frozenset({Kind.OPERATOR})
 _SENDS: Final = Hints(open_world=True)
 _OBJECT: Final = {"type": "object"}
@@ -35,50 +34,22 @@ _WAIT: Final = "How long to wait for the outcome."
 # Messages, which the switchboard hands to the messenger.
 
 
-class _Handed(Act[Answer]):
-    @classmethod
-    def refused(cls, error: PostroomError) -> Mapping[str, Any]:
-        return notify_error(error)
-
-
 @act(by=BUTLERS, tool=Tool("deliver", _SENDS))
-class DeliverEnvelope(_Handed[MessageAnswer]):
+class DeliverEnvelope(Act[MessageAnswer]):
     """Hand a notify.v1 envelope to the messenger and answer with its notify_response.v1."""
 
     notify_request: Whatever = needed("The envelope; it speaks for its sender.", **_OBJECT)
     request_id: Annotated[str, Field(max_length=128)] | None = said("Under which the outcome is found again.")
     wait_seconds: WaitSeconds = said(_WAIT, 20.0)
-    refusal: Annotated[str, Field(max_length=500)] | None = said("Why the butler did not send it.")
+
+    @classmethod
+    def refused(cls, error: PostroomError) -> Mapping[str, Any]:
+        return notify_error(error)
 
     async def do(self, call: AtBoard) -> Any:
         return await call.work.deliver(
-            call.caller,
-            self.notify_request,
-            request_id=self.request_id,
-            wait_seconds=self.wait_seconds,
-            refusal=self.refusal,
+            call.caller, self.notify_request, request_id=self.request_id, wait_seconds=self.wait_seconds
         )
-
-
-@act(by=_BUTLERS_ALONE, tool=Tool("delivery_status", READS))
-class AskAboutDelivery(_Handed[MessageAnswer]):
-    """What became of a delivery of the calling butler's own; butlers ask with `notify_status`."""
-
-    delivery_id: Annotated[str, Field(max_length=64)] = said("Or the id of its notice.", ...)
-
-    async def do(self, call: AtBoard) -> Any:
-        return await call.work.status(call.caller, self.delivery_id)
-
-
-@act(by=_BUTLERS_ALONE, tool=Tool("correct_delivery", _SENDS))
-class CorrectDelivery(_Handed[CorrectedAnswer]):
-    """Revise or recall a delivery of the calling butler's own; butlers ask with `revise` and `recall`."""
-
-    correction: dict[str, Any] = said("What these tools were given, and which of them it was.", ...)
-    wait_seconds: WaitSeconds = said(_WAIT, 20.0)
-
-    async def do(self, call: AtBoard) -> Any:
-        return await call.work.correct(call.caller, self.correction, self.wait_seconds)
 
 
 # Work for a butler: `route` at the switchboard becomes `route.execute` at the butler's own server.
@@ -170,19 +141,6 @@ class _InRegistry(Act[Answer]):
         return error_answer(error)
 
 
-@act(by=_BUTLERS_ALONE, tool=Tool("register"))
-class ReportAlive(_InRegistry[RegistryAnswer]):
-    """A butler reports that it is alive, and with which modules; repeated, it is the heartbeat."""
-
-    description: Annotated[str, Field(max_length=500)] = said("What it is for.", "")
-    modules: Annotated[tuple[Text, ...], Field(max_length=50)] = said("Their names.", ())
-
-    async def do(self, call: AtBoard) -> Any:
-        if await call.work.register(call.caller, self.description, self.modules):
-            return {"status": "ok", "name": call.caller.name}
-        return {"status": "error", "error": f"{call.caller.name} is not in the roster"}
-
-
 @act(by=BUTLERS, tool=Tool("butlers_list", READS))
 class ListButlers(_InRegistry[ButlersAnswer]):
     """Every butler, whether it may be sent work, and if not, why."""
@@ -234,12 +192,8 @@ class ReleaseButler(_AboutButler):
 
 SWITCHBOARD_ACTS: Final = (
     DeliverEnvelope,
-    AskAboutDelivery,
-    CorrectDelivery,
     RouteToButler,
-    ReportAlive,
     ListButlers,
     QuarantineButler,
     ReleaseButler,
 )
-UNLISTED: Final = {"delivery_status", "correct_delivery"}  # by these `notify_status`, `revise` and `recall` come

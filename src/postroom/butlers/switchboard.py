@@ -9,19 +9,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+import structlog
 from sqlalchemy import BigInteger, Column, Connection, Float, Row, Table, Text, insert, select, update
 
 from postroom.butlers.model import Eligibility, Registration, eligibility
 from postroom.butlers.wire import (
     ROUTE_V1,
-    correction_request,
-    messenger_route,
     parse_within,
-    read_route_response,
     route_error,
-    status_request,
 )
 from postroom.delivery.model import RefusedCall
+from postroom.delivery.notify import lineage_of, note_refusal
 from postroom.delivery.store.rows import StoredRefusedCalls
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.rows import read, values
@@ -34,14 +32,8 @@ from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import KnownChannels, Outbound
 from postroom.message.delivery import DeliveryFailure
 from postroom.message.outgoing import Outcome, Outgoing, refused
-from postroom.message.wire import notify_error, notify_response, parse_notify
+from postroom.message.wire import notify_response, parse_notify
 from postroom.settings.peer import Peer
-
-_NOTE_SECONDS = 2.0  # a store that hangs must not turn an answer into a caller's timeout
-
-_STATUS_SECONDS: Final = 10.0
-
-_CORRECTION_MARGIN_SECONDS: Final = 10.0
 
 TIMEOUT_SECONDS: Final = 30.0
 _TOOL: Final = "route.execute"
@@ -50,21 +42,15 @@ _LINEAGE: Final = ("source_thread_identity", "subrequest_id", "segment_id")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switchboard:
-    """
-    `outbound` takes messages to the messenger, `messenger` questions about them. `endpoint_of` is the household's word
-    on where a butler lives; a butler cannot say so itself. `lost` hears of what could not be written down.
-    """
+    """`outbound` takes messages to the messenger, `peer_of` finds the way to a butler."""
 
     outbound: Outbound
-    messenger: Peer
     peer_of: Callable[[Registration], Peer]
     registry: Registry
     refusals: StoredRefusedCalls
-    endpoint_of: Callable[[str], str | None]
     channels: KnownChannels
     clock: Clock
     mint: Callable[[int], str]
-    lost: Callable[[BaseException], None]
 
     # A butler's message on to the messenger, and a note of what was refused.
 
@@ -75,25 +61,18 @@ class Switchboard:
         *,
         request_id: str | None,
         wait_seconds: float,
-        refusal: str | None = None,
     ) -> dict[str, Any]:
-        """
-        notify.v1 in, notify_response.v1 out.
-
-        With a `refusal` the butler has turned the call away itself, and it is only written down.
-        """
+        """notify.v1 in, notify_response.v1 out."""
         request_id = request_id or self.mint(self.clock.now_us())
         given = _object(envelope)
         try:
-            if refusal is not None:
-                raise ValidationError(refusal)
             # buttons and revisions are taken from the household's own parts and from nobody else
             parse = parse_within if caller.role is Role.OPERATOR else parse_notify
             outgoing = parse(envelope, self.channels)
         except ValidationError as error:
             outcome = refused(error, request_id=request_id)
-            source, lineage = _speaker(caller, given.get("origin_butler")), _lineage(given) or request_id
-            delivery = _object(given.get("delivery"))
+            source, delivery = _speaker(caller, given.get("origin_butler")), _object(given.get("delivery"))
+            lineage = lineage_of(given.get("request_context")) or request_id
             await self._note(outcome, source, lineage, delivery.get("channel"), delivery.get("intent"))
             return notify_response(outcome)
         return notify_response(await self.submit(caller, outgoing, request_id=request_id, wait_seconds=wait_seconds))
@@ -107,7 +86,7 @@ class Switchboard:
         return outcome
 
     async def _note(self, outcome: Outcome, source: str, request_id: str, channel: object, intent: object) -> None:
-        """The answer is true whether or not we could note it; what a limit refused, the messenger has noted."""
+        """What a limit refused, the messenger has noted."""
         error = outcome.error
         if error is None or error.retry_after_seconds is not None or outcome.delivery_id or outcome.notice_id:
             return
@@ -116,10 +95,7 @@ class Switchboard:
         call = RefusedCall(
             request_id=request_id, source=source, channel=channel, intent=intent, failure=failure, at_us=now_us
         )
-        try:
-            await asyncio.wait_for(self.refusals.note(call), _NOTE_SECONDS)
-        except Exception as error:
-            self.lost(error)
+        await note_refusal(self.refusals, call)
 
     async def _hand_on(self, caller: Principal, outgoing: Outgoing, request_id: str, wait_seconds: float) -> Outcome:
         try:
@@ -128,29 +104,6 @@ class Switchboard:
         except PostroomError as error:
             return refused(error, request_id=request_id, channel=outgoing.channel)
         return await self.outbound.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
-
-    # What became of a message, and its correction: the messenger answers for what is its own.
-
-    async def status(self, caller: Principal, delivery_id: str) -> dict[str, Any]:
-        """Asked in the caller's name, whatever it says."""
-        return await self._ask_messenger(caller, status_request(delivery_id), {}, _STATUS_SECONDS)
-
-    async def correct(self, caller: Principal, correction: Mapping[str, Any], wait_seconds: float) -> dict[str, Any]:
-        patience = wait_seconds + _CORRECTION_MARGIN_SECONDS
-        return await self._ask_messenger(
-            caller, correction_request(correction), {"wait_seconds": wait_seconds}, patience
-        )
-
-    async def _ask_messenger(
-        self, caller: Principal, work: Mapping[str, Any], arguments: Mapping[str, Any], timeout_seconds: float
-    ) -> dict[str, Any]:
-        now_us = self.clock.now_us()
-        route = messenger_route(work, request_id=self.mint(now_us), received_at=to_text(now_us), sender=caller.name)
-        try:
-            await self._check_messenger()
-            return read_route_response(await self.messenger.call(_TOOL, {"route": route, **arguments}, timeout_seconds))
-        except PostroomError as error:
-            return notify_error(error)
 
     async def _check_messenger(self) -> None:
         """No caller asked for it by name: that it is missing is our trouble, and may pass."""
@@ -197,24 +150,8 @@ class Switchboard:
         try:
             await self.registry.seen(target, self.clock.now_us())
         except Exception as unnoted:  # the answer is true whether or not we could note that it was given
-            self.lost(unnoted)
+            structlog.get_logger("postroom.switchboard").warning("switchboard.note_lost", exc_info=unnoted)
         return answer
-
-    async def register(self, one: Principal, description: str, modules: tuple[str, ...]) -> bool:
-        """False when it is not in the roster."""
-        endpoint = self.endpoint_of(one.name)
-        if endpoint is None:
-            return False
-        await self.registry.register(
-            Registration(
-                name=one.name,
-                endpoint_url=endpoint,
-                description=description,
-                modules=modules,
-                last_seen_at_us=self.clock.now_us(),
-            )
-        )
-        return True
 
 
 def check_origin(caller: Principal, origin_butler: str) -> None:
@@ -233,11 +170,6 @@ def _speaker(caller: Principal, origin: object) -> str:
 
 def _object(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _lineage(envelope: Mapping[str, object]) -> str | None:
-    request_id = _object(envelope.get("request_context")).get("request_id")
-    return request_id[:128] if isinstance(request_id, str) and request_id.strip() else None
 
 
 def _check(target: str, request_id: str) -> None:

@@ -8,17 +8,21 @@ butler refuses it like any other unknown field.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from postroom.kernel.http.answers import JsonObject
+from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import FieldError, InternalError, PostroomError, ValidationError, error_object
-from postroom.kernel.values.fields import Fields
-from postroom.kernel.values.ids import DeliveryId, is_uuid, record
+from postroom.kernel.values.fields import Document, Fields
+from postroom.kernel.values.ids import DeliveryId, is_uuid, record, to_text
+from postroom.kernel.values.principal import Principal, sender_of
 from postroom.message.channel import KnownChannels
 from postroom.message.markup import Markup, markup_object, read_markup
 from postroom.message.outgoing import Outgoing
-from postroom.message.wire import notify_document, parse_notify
+from postroom.message.wire import Routed, notify_document, parse_notify, read_routed
+from postroom.settings.peer import Peer
 
 _FIELD: Final = "household"
 _NO_TEXT: Final = "-"
@@ -80,6 +84,7 @@ def _wrong(field: str, error: str, code: str) -> ValidationError:
 
 ROUTE_V1: Final = "route.v1"
 ROUTE_RESPONSE_V1: Final = "route_response.v1"
+_CORRECTION_MARGIN_SECONDS: Final = 10.0
 
 _FIELDS: Final = frozenset(
     {"schema_version", "request_context", "input", "subrequest", "target", "source_metadata", "trace_context"}
@@ -113,15 +118,38 @@ def notify_request(envelope: Mapping[str, Any]) -> dict[str, Any]:
     return {"prompt": "Deliver the notify request in the context.", "context": {"notify_request": dict(envelope)}}
 
 
-def status_request(delivery_id: str) -> dict[str, Any]:
-    """Asks what became of a delivery of the sender's."""
-    context = {"status_request": {"delivery_id": delivery_id}}
-    return {"prompt": "Say what became of the delivery in the context.", "context": context}
+def correction_request(correction: Mapping[str, Any], who: Principal) -> dict[str, Any]:
+    """Revises or recalls a delivery of the caller's; the owner and the operator know every delivery."""
+    sender = None if who.is_owner else sender_of(who) or str(who)  # of one who sends nothing, there is none
+    context = {"correction_request": dict(correction), "actor": str(who), "sender": sender}
+    return {"prompt": "Correct the delivery in the context.", "context": context}
 
 
-def correction_request(correction: Mapping[str, Any]) -> dict[str, Any]:
-    """Revises or recalls a delivery of the sender's."""
-    return {"prompt": "Correct the delivery in the context.", "context": {"correction_request": dict(correction)}}
+async def routed_by(switchboard: Peer, butler: str, route: Route, timeout_seconds: float) -> Routed:
+    """The switchboard knows where each butler lives, and whether it may be sent work."""
+    asked = {
+        "target_butler": butler,
+        "prompt": route.prompt,
+        "input_context": route.context,
+        "request_context": route.request_context,
+    }
+    return read_routed(await switchboard.call("route", asked, timeout_seconds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectionHop:
+    """Messages are corrected where they leave, which takes the household's own word for who asks."""
+
+    messenger: Peer
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def correct(self, who: Principal, correction: JsonObject, wait_seconds: float) -> Document:
+        now_us, work = self.clock.now_us(), correction_request(correction, who)
+        route = messenger_route(work, request_id=self.mint(now_us), received_at=to_text(now_us), sender=str(who))
+        asked = {"route": route, "wait_seconds": wait_seconds}
+        answer = await self.messenger.call("route.execute", asked, wait_seconds + _CORRECTION_MARGIN_SECONDS)
+        return read_route_response(answer)
 
 
 def messenger_route(work: Mapping[str, Any], *, request_id: str, received_at: str, sender: str) -> dict[str, Any]:

@@ -13,9 +13,11 @@ import structlog
 
 from postroom.conversations.store import TalkPulse
 from postroom.inbox.store.notes import StoredNotes
+from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import PostroomError
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal
 from postroom.overview.counts import StoredOverview
@@ -132,15 +134,15 @@ class HouseholdPulse:
 class Tools:
     """The messenger's tools, called as the person who is signed in."""
 
-    ask: Callable[[Principal, str, Mapping[str, Any], float], Awaitable[dict[str, Any]]]
+    ask: Callable[[Principal, str, JsonObject, float], Awaitable[Document]]
 
     async def call(
-        self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float = 30.0
-    ) -> dict[str, Any]:
+        self, caller: Principal, tool: str, arguments: JsonObject, timeout_seconds: float = 30.0
+    ) -> Document:
         return await self.ask(caller, tool, arguments, timeout_seconds)
 
 
-async def asked(tools: Tools, who: Principal, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+async def asked(tools: Tools, who: Principal, tool: str, arguments: JsonObject) -> Document | None:
     """None when there is no answer, or only a refusal."""
     try:
         answer = await tools.call(who, tool, arguments, _PATIENCE_SECONDS)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import structlog
+
 from postroom.delivery.accept import Plane
 from postroom.delivery.files.taking import FileTaking
+from postroom.delivery.model import RefusedCall
+from postroom.delivery.store.rows import StoredRefusedCalls
+from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import FieldError, PostroomError, ValidationError
 from postroom.kernel.values.fields import printable, text_problem
 from postroom.message.acts import LONGEST_WAIT_SECONDS, Notify
 from postroom.message.channel import KnownChannels, Outbound
-from postroom.message.delivery import Intent
+from postroom.message.delivery import DeliveryFailure, Intent
 from postroom.message.outgoing import Outcome, Outgoing, refused
 from postroom.message.wire import (
     BESIDE,
@@ -25,10 +30,8 @@ from postroom.message.wire import (
     parse_notify,
 )
 from postroom.message.wishes import AUTO
-from postroom.settings.peer import Peer
 
 _NOTE_SECONDS: Final = 2.0
-_NOTED_CHARACTERS: Final = 500
 _SHOWN_CHARACTERS: Final = 80
 _INTENTS: Final = frozenset(map(str, Intent))
 _APART: Final = ("attachments", "request_context", "wait_seconds")
@@ -69,11 +72,12 @@ def wait_seconds(asked: object, default: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notifier:
-    """The way out of those who notify: the switchboard, and what they may ask of it."""
+    """The way out of those who notify."""
 
     channels: KnownChannels
     outbound: Outbound
-    switchboard: Peer
+    refusals: StoredRefusedCalls
+    clock: Clock
     default_wait_seconds: float
     files: FileTaking | None = None
 
@@ -111,17 +115,29 @@ class Notifier:
 
     async def note(self, origin_butler: str, arguments: Notify, request_id: str, error: ValidationError) -> None:
         """Every notify is on the switchboard's record, also one that never becomes an envelope; its words stay here."""
-        told = {"channel": arguments.channel, "intent": arguments.intent}
-        delivery = {name: text for name, text in told.items() if isinstance(text, str)}
-        context = _decoded(arguments.request_context)
-        lineage = {"request_id": context.get("request_id")} if isinstance(context, Mapping) else None
-        call = {
-            "notify_request": {"origin_butler": origin_butler, "delivery": delivery, "request_context": lineage},
-            "request_id": request_id,
-            "refusal": error.message[:_NOTED_CHARACTERS],
-        }
-        with suppress(PostroomError):
-            await self.switchboard.call("deliver", call, _NOTE_SECONDS)
+        call = RefusedCall(
+            request_id=lineage_of(_decoded(arguments.request_context)) or request_id,
+            source=origin_butler,
+            channel=arguments.channel,
+            intent=arguments.intent,
+            failure=DeliveryFailure(error.error_class, error.message),
+            at_us=self.clock.now_us(),
+        )
+        await note_refusal(self.refusals, call)
+
+
+async def note_refusal(refusals: StoredRefusedCalls, call: RefusedCall) -> None:
+    """The refusal is true whether or not it could be noted, and a store that hangs must not hold it up."""
+    try:
+        await asyncio.wait_for(refusals.note(call), _NOTE_SECONDS)
+    except Exception as error:  # its kind and its place alone: the error may repeat what the row was to say
+        structlog.get_logger("postroom.switchboard").warning("switchboard.note_lost", exc_info=error)
+
+
+def lineage_of(context: object) -> str | None:
+    """The request that a call belongs to, of a context that may be anything at all."""
+    request_id = context.get("request_id") if isinstance(context, Mapping) else None
+    return request_id[:128] if isinstance(request_id, str) and request_id.strip() else None
 
 
 def _decoded(context: object) -> object:

@@ -21,7 +21,8 @@ from postroom.delivery.notify import Notifier, wait_seconds
 from postroom.delivery.rules.target import first_channel
 from postroom.delivery.seams import AddressBook
 from postroom.kernel.acts.declaration import Call
-from postroom.kernel.guard.http import Caller, IdempotencyKey, presented_token
+from postroom.kernel.guard.http import Caller, IdempotencyKey
+from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.serving.json_door import JsonRoute, failures
 from postroom.kernel.values.errors import (
@@ -33,7 +34,7 @@ from postroom.kernel.values.errors import (
     ValidationError,
     failure_document,
 )
-from postroom.kernel.values.fields import text_problem
+from postroom.kernel.values.fields import Document, text_problem
 from postroom.kernel.values.ids import IdMint, to_text
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, sender_of
 from postroom.message.acts import Notify
@@ -47,11 +48,7 @@ from postroom.questions.asked_people import AskedPeople
 
 # -- `POST /v1/notify` and its kin: one message from a script, by the way of the butlers' own `notify` ---
 
-_MARGIN_SECONDS: Final = 20.0
-_AskMessenger = Callable[[str, Mapping[str, Any], float, str], Awaitable[dict[str, Any]]]
-"""Tool, arguments, patience, token."""
-
-
+Correct = Callable[[Principal, JsonObject, float], Awaitable[Document]]
 _OWNER: Final = frozenset({OWNER, OPERATOR.name})  # names of the owner that need no contact
 
 
@@ -62,7 +59,7 @@ class Sending:
     channels: KnownChannels
     notifier: Notifier
     status: SenderStatus
-    messenger: _AskMessenger
+    corrected: Correct
     clock: Clock
     mint: IdMint
 
@@ -85,12 +82,7 @@ class Sending:
         return await self.status.answer(sender_of(call.caller) or str(call.caller), identifier)
 
     async def correct(self, call: Call[Any], correction: Mapping[str, Any], wait: object) -> Mapping[str, Any]:
-        """By the messenger's own tool, under the caller's token: whose deliveries it knows is decided there."""
-        patience = wait_seconds(wait, self.notifier.default_wait_seconds)
-        given = {name: one for name, one in correction.items() if name != "act"} | {"wait_seconds": patience}
-        headers: Any = call.meta if call.door == "http" else call.context.request_context.request.headers
-        tool, token = f"{correction['act']}_delivery", presented_token(headers) or ""
-        return await self.messenger(tool, given, patience + _MARGIN_SECONDS, token)
+        return await self.corrected(call.caller, correction, wait_seconds(wait, self.notifier.default_wait_seconds))
 
     async def _settled(self, caller: Principal, asked: Notify) -> Notify:
         recipient, channel = recipient_of(caller, asked.recipient), asked.channel

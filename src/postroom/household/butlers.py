@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-import structlog
-
+from postroom.attention.attention import Attention
 from postroom.butlers.daemon import Butler, heartbeats
 from postroom.butlers.loading import LoadedModules, credentials_by_name
 from postroom.butlers.model import Runtime
@@ -19,9 +18,11 @@ from postroom.butlers.scheduler import Scheduler
 from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.butlers.store import StoredAppointments, StoredState
 from postroom.butlers.switchboard import Registry, Switchboard
+from postroom.butlers.wire import CorrectionHop
 from postroom.delivery.notify import Notifier
 from postroom.delivery.store.rows import StoredRefusedCalls
 from postroom.household.channels import known_channels
+from postroom.household.delivery import sender_status
 from postroom.household.store import SWITCHBOARD, World
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import SessionTokens
@@ -31,7 +32,6 @@ from postroom.message.acts import Notify
 from postroom.message.channel import Outbound
 from postroom.message.outgoing import Outcome
 from postroom.settings import Secret
-from postroom.settings.peer import Peer
 from postroom.settings.roster import MESSENGER, ButlerConfig
 
 
@@ -40,18 +40,12 @@ def build_butler(
     world: World,
     *,
     outbound: Outbound,
-    switchboard: Peer,
+    attention: Attention,
     sessions: Sessions | None,
     modules: LoadedModules,
     verifier: Verifier,
 ) -> Butler:
-    notifier = Notifier(
-        channels=known_channels(world.settings),
-        outbound=outbound,
-        switchboard=switchboard,
-        default_wait_seconds=world.settings.delivery.notify_wait_seconds,
-        files=world.files,
-    )
+    notifier = build_notifier(world, outbound)
 
     async def by_appointment(arguments: Mapping[str, Any]) -> Outcome:
         request_id = world.store.ids.mint(world.clock.now_us())
@@ -73,6 +67,8 @@ def build_butler(
         config=config,
         port=world.endpoints.port(config.name),
         notifier=notifier,
+        messages=sender_status(world.store, attention),
+        corrections=build_corrections(world),
         state=StoredState(world.store.database, config.name),
         sessions=sessions,
         modules=modules,
@@ -85,27 +81,34 @@ def build_butler(
     return butler
 
 
+def build_notifier(world: World, outbound: Outbound) -> Notifier:
+    return Notifier(
+        channels=known_channels(world.settings),
+        outbound=outbound,
+        refusals=StoredRefusedCalls(world.store.database, world.store.ids.mint),
+        clock=world.clock,
+        default_wait_seconds=world.settings.delivery.notify_wait_seconds,
+        files=world.files,
+    )
+
+
+def build_corrections(world: World) -> CorrectionHop:
+    return CorrectionHop(messenger=world.peers.to(MESSENGER), clock=world.clock, mint=world.store.ids.mint)
+
+
 @asynccontextmanager
-async def living(butler: Butler, world: World) -> AsyncIterator[None]:
+async def living(butler: Butler, world: World, registry: Registry) -> AsyncIterator[None]:
     """Keeps its appointments and lets the switchboard know that it is there."""
     async with AsyncExitStack() as stack:
-        if butler.config.name != "messenger":
+        if butler.name != MESSENGER:
             scheduler = butler.scheduler
             await scheduler.start()
             await stack.enter_async_context(
                 world.loops.running(f"scheduler:{butler.name}", scheduler.look, wake=scheduler.changed)
             )
-        if butler.name != "switchboard":
-            await stack.enter_async_context(
-                heartbeats(
-                    world.peers.to("switchboard", caller=butler.name),
-                    butler=butler.name,
-                    description=butler.config.butler.description,
-                    modules=tuple(butler.config.modules),
-                    clock=world.clock,
-                    loops=world.loops,
-                )
-            )
+        if butler.name != SWITCHBOARD:
+            where = world.endpoints.url(butler.name) or ""
+            await stack.enter_async_context(heartbeats(butler, registry, where, world.loops))
         yield
 
 
@@ -204,24 +207,14 @@ def credentials_of(config: ButlerConfig, runtime: Runtime, environment: Mapping[
 # Put the switchboard together.
 
 
-_log = structlog.get_logger("postroom.switchboard")
-
-
-def build_board(world: World) -> Switchboard:
+def build_board(world: World, registry: Registry) -> Switchboard:
+    its_own = Principal(Role.BUTLER, SWITCHBOARD)
     return Switchboard(
-        outbound=world.peers.outbound("messenger", caller="switchboard"),
-        messenger=world.peers.to("messenger", caller="switchboard"),
-        peer_of=world.peers.registered,
-        registry=Registry(world.store.database, world.clock),
+        outbound=world.peers.to(MESSENGER, its_own),
+        peer_of=lambda one: world.peers.to(one.name, its_own),
+        registry=registry,
         refusals=StoredRefusedCalls(world.store.database, world.store.ids.mint),
-        endpoint_of=world.endpoints.url,
         channels=known_channels(world.settings),
         clock=world.clock,
         mint=world.store.ids.mint,
-        lost=_lost,
     )
-
-
-def _lost(error: BaseException) -> None:
-    """Its kind and its place alone: the error may repeat what the row was to say."""
-    _log.warning("switchboard.note_lost", exc_info=error)

@@ -13,7 +13,7 @@ from postroom.approvals.approvals import Approvals
 from postroom.attention.attention import Attention
 from postroom.console.live import Bulk, Changes, HouseholdPulse
 from postroom.household.channels import Accounts
-from postroom.household.peers import MemoryPeer, Nobody
+from postroom.household.peers import WayTo
 from postroom.household.questions import AskingParts
 from postroom.household.store import World
 from postroom.inbox.inbox import Inbox
@@ -28,7 +28,6 @@ from postroom.people.model import inbox_of
 from postroom.people.signing_in.store import ConsoleSessions
 from postroom.questions.questions import Asking
 from postroom.settings import Settings
-from postroom.settings.peer import HttpPeer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +38,7 @@ class ConsoleParts:
     inbox: Inbox
     asking: Asking
     attention: Attention
-    messenger: MemoryPeer | HttpPeer | Nobody
+    messenger: WayTo
     outbound: Outbound | None = None  # the household's own way out
     approvals: Approvals | None = None  # of the messenger, where it runs in this process
     sandbox_url: str | None = None  # of its page, in sandbox mode

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -42,7 +41,6 @@ from postroom.delivery.pages.deliveries import deliveries_section
 from postroom.household.channels import known_channels
 from postroom.household.console import ConsoleParts
 from postroom.household.delivery import breaker_policy, retry_policy
-from postroom.household.peers import MemoryPeer, Nobody
 from postroom.household.people import (
     account_sections,
     build_admissions,
@@ -55,9 +53,8 @@ from postroom.household.store import World
 from postroom.inbox.page import InboxPages, PreferencePages, inbox_section
 from postroom.kernel.audit import NewAudit
 from postroom.kernel.database.audit import StoredAudit
-from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
+from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.delivery import Priority
 from postroom.overview.audit import entry_of
@@ -83,7 +80,6 @@ from postroom.people.signing_in.passkeys import Passkeys
 from postroom.people.signing_in.rules import ROOT
 from postroom.questions.page import QuestionPages, questions_section
 from postroom.settings import Settings
-from postroom.settings.peer import HttpPeer
 
 
 def console_pages(parts: ConsoleParts, changes: Changes, bulk: Bulk) -> Starlette:
@@ -113,7 +109,7 @@ def _sections(parts: ConsoleParts, bulk: Bulk) -> Sequence[ConsoleSection]:
     channels = sorted(known_channels(settings))
     attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
     waiting = WaitingWork(record=store.overview, notes=parts.inbox.notes, approvals_on=settings.approvals_on)
-    tools = messenger_tools(parts.messenger, world.tokens)
+    tools = Tools(parts.messenger.call_as)
     concerned = Concerned(book=store.people)
     questions = QuestionPages(asking=parts.asking, figures=store.question_figures, concerned=concerned)
     machinery = Machinery(facts=machine_facts(settings), failing=world.loops.failing, silent=parts.silent)
@@ -157,20 +153,6 @@ def _sections(parts: ConsoleParts, bulk: Bulk) -> Sequence[ConsoleSection]:
         ),
         devices_section(DevicePages(devices=devices)),  # also where no account notifies: it says what to set
     ]
-
-
-def messenger_tools(peer: MemoryPeer | HttpPeer | Nobody, tokens: TokenFile) -> Tools:
-    """As the person who is signed in: over a wire with that person's token, in this process without one."""
-
-    async def call(who: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
-        if isinstance(peer, MemoryPeer):
-            return await peer.call_as(who, tool, arguments, timeout_seconds)
-        token = tokens.token_of(who)
-        if token is None:
-            raise TargetUnavailable(f"{who} has no token any more")
-        return await peer.call(tool, arguments, timeout_seconds, token=token)
-
-    return Tools(call)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

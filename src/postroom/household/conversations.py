@@ -84,7 +84,7 @@ async def listening(
         sessions_per_day=chosen.sessions_per_day,
         tokens_per_day=chosen.tokens_per_day,
     )
-    stopper = ButlersStop(peers={name: await world.peers.operator(name) for name in able(butlers)})
+    stopper = ButlersStop(peers={name: world.peers.to(name) for name in able(butlers)})
     commands = TalkCommands(
         kept=kept,
         people=people,

@@ -85,7 +85,7 @@ def messenger_parts(
     path, names, store, clock = plane.acceptance, frozenset(plane.known_channels), place.store, place.clock
     wait_seconds = place.settings.delivery.notify_wait_seconds
     return MessengerParts(
-        execute=Execute(plane=plane, status=sender_status(store, attention), clock=clock, corrections=corrections),
+        execute=Execute(plane=plane, clock=clock, corrections=corrections),
         desk=MessengerDesk(
             corrections=corrections,
             channel_tools=ChannelTools(plane=plane, clock=clock, mint=store.ids.mint, wait_seconds=wait_seconds),

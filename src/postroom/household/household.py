@@ -27,7 +27,9 @@ from postroom.butlers.daemon import (
 )
 from postroom.butlers.loading import check_modules, loaded_modules
 from postroom.butlers.messenger.server import build_server as build_messenger
-from postroom.butlers.routing import SWITCHBOARD_ACTS, UNLISTED
+from postroom.butlers.routing import SWITCHBOARD_ACTS
+from postroom.butlers.switchboard import Registry
+from postroom.butlers.wire import routed_by
 from postroom.connectors.tools import ACTS as ASSISTANT_ACTS
 from postroom.console.live import Bulk, Changes
 from postroom.delivery.accept import Plane
@@ -66,9 +68,9 @@ from postroom.household.delivery import (
     running_plane,
     showing_life,
 )
-from postroom.household.peers import Nobody, Peers, RoutesOverWire, messenger_door, switchboard_door
+from postroom.household.peers import Peers
 from postroom.household.people import knowing_people, open_channels, pressing, sending_links
-from postroom.household.ports import api_app, butler_app, script_door
+from postroom.household.ports import api_app, build_sending, butler_app, message_tools, plain_routers
 from postroom.household.questions import (
     AskingParts,
     approving,
@@ -109,7 +111,6 @@ from postroom.sandbox.accounts import SandboxAddress
 from postroom.sandbox.server import Sandbox, SandboxOptions
 from postroom.settings import Settings
 from postroom.settings.listeners import Listeners, bounds_of
-from postroom.settings.peer import Peer
 from postroom.settings.roster import MESSENGER, ButlerConfig, Endpoints
 
 
@@ -166,6 +167,7 @@ class _Builder:
         self._plane: Plane | None = None
         self._approvals: Approvals | None = None
         self._world: World  # as soon as there is a store, as all that follows
+        self._registered: Registry
         self._asking: AskingParts
         self._attention: Attention
         self._channels: Mapping[str, Channel] = {}
@@ -197,6 +199,7 @@ class _Builder:
                 pages_url=self._listeners.pages_url,
                 links_due=self._household.links_due,
             )
+            self._registered = Registry(store.database, self._clock)
             await self._stack.enter_async_context(knowing_people(self._world))
             self._attention = self._household.attention = build_attention(self._world)
             await refuse_unknown_people(self._attention)
@@ -207,7 +210,7 @@ class _Builder:
             await self._build_butlers(mine, sandbox, inbox)
             await self._build_correspondence(inbox)
             if "api" in self._parts:
-                await self._build_plain_doors()
+                self._build_plain_doors()
                 await self._build_console(inbox, sandbox)
         await self._serve()
         self._stack.push_async_callback(self._wind_down)
@@ -251,21 +254,21 @@ class _Builder:
             elif config.name == SWITCHBOARD:
                 await self._build_switchboard(config)
             else:
-                way = self._peers.outbound(SWITCHBOARD, caller=config.name)
-                butler = await self._butler(config, way, self._peers.to(SWITCHBOARD, caller=config.name))
+                way = self._peers.to(SWITCHBOARD, Principal(Role.BUTLER, config.name))
+                butler = await self._butler(config, way)
                 self._servers[config.name] = build_server(butler)
+                self._peers.add(config.name, self._servers[config.name])
         for butler in self._butlers:
             server = self._servers[butler.name]
             if butler.name not in (MESSENGER, SWITCHBOARD):
                 butler_asks(server, butler, self._asking)
             if butler.modules.calendar is not None:
                 add_tools(server, CALENDAR_ACTS, butler.modules.calendar, butler=butler.name)
-            self._peers.add(butler.name, server)
-        await self._peers.connect()
+        self._peers.open()
         for butler in self._butlers:
-            await self._stack.enter_async_context(living(butler, self._world))
+            await self._stack.enter_async_context(living(butler, self._world, self._registered))
 
-    async def _butler(self, config: ButlerConfig, outbound: Outbound, switchboard: Peer) -> Butler:
+    async def _butler(self, config: ButlerConfig, outbound: Outbound) -> Butler:
         """Its own sessions' tokens are known to its own server and to no other."""
         tokens = SessionTokens(config.name, self._tokens)
         context = module_context(config, self._world)
@@ -273,7 +276,7 @@ class _Builder:
             config,
             self._world,
             outbound=outbound,
-            switchboard=switchboard,
+            attention=self._attention,
             sessions=build_sessions(config, self._world, tokens),
             modules=await self._stack.enter_async_context(loaded_modules(config, context)),
             verifier=tokens,
@@ -296,9 +299,8 @@ class _Builder:
         """The API works on intents; the messenger, which has the bot, hears what people answer."""
         if not {"api", MESSENGER} & set(self._parts):
             return
-        routes = RoutesOverWire(await self._peers.operator(SWITCHBOARD))
-        outbound = self._peers.outbound(SWITCHBOARD, caller=None)
-        built = build_correspondence(self._world, outbound, routes.route, self._asking, inbox.email_due.ring)
+        outbound, route = self._peers.to(SWITCHBOARD), partial(routed_by, self._peers.to(SWITCHBOARD))
+        built = build_correspondence(self._world, outbound, route, self._asking, inbox.email_due.ring)
         if "api" in self._parts:
             await self._stack.enter_async_context(working(built, self._asking))
             self._correspondence = built
@@ -307,15 +309,17 @@ class _Builder:
         if MESSENGER in self._parts:
             world, channels, way_out = self._world, self._channels, self._plane or outbound
             notices = notice_ear(world, self._attention, channels, way_out).handle
-            ears = listening(world, self._asking, routes.route, built.replies, notices, channels, way_out)
+            ears = listening(world, self._asking, route, built.replies, notices, channels, way_out)
             await self._stack.enter_async_context(ears)
 
-    async def _build_plain_doors(self) -> None:
-        door = await script_door(self._world, self._approvals, self._attention)
+    def _build_plain_doors(self) -> None:
+        outbound = self._peers.to(SWITCHBOARD)
+        sending = build_sending(self._world, outbound, self._attention)
         notices = attention_desk(self._world, self._attention)
-        self._assistant_doors.append(door.tools)
-        self._routers += [*door.routers(), *ask_routers(self._asking), act_router(ATTENTION_ACTS, notices)]
-        self._routers.append(pressing(self._asking, door.outbound))
+        self._assistant_doors.append(lambda server: message_tools(server, sending))
+        self._routers += plain_routers(self._world, sending, self._approvals)
+        self._routers += [*ask_routers(self._asking), act_router(ATTENTION_ACTS, notices)]
+        self._routers.append(pressing(self._asking, outbound))
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking))
         self._assistant_doors.append(lambda server: add_tools(server, ATTENTION_ACTS, notices))
 
@@ -325,9 +329,9 @@ class _Builder:
             inbox=inbox,
             asking=self._asking.asking,
             attention=self._attention,
-            messenger=await self._peers.operator(MESSENGER),
+            messenger=self._peers.to(MESSENGER),
             approvals=self._approvals,
-            outbound=self._peers.outbound(SWITCHBOARD, caller=None),
+            outbound=self._peers.to(SWITCHBOARD),
             sandbox_url=sandbox.control_url if sandbox else None,
             silent=cannot_answer(self._roster, self._environment),
         )
@@ -338,27 +342,25 @@ class _Builder:
         world, attention = self._world, self._attention
         approvals = self._approvals = await self._stack.enter_async_context(approving(self._asking, plane))
         desk = correction_desk(world, plane, attention, self._asking.bells.every.ring)
-        butler = await self._butler(config, plane, Nobody(SWITCHBOARD))
+        butler = await self._butler(config, plane)
         parts = messenger_parts(world, plane, butler.verifier, desk, approvals, attention)
         server = build_messenger(parts)
         add_message_tools(server, butler, (Notify,))
         server.point_elsewhere(ELSEWHERE_THAN_MESSENGER)
         self._servers[MESSENGER] = server
-        self._peers.take(messenger_door(server, parts.execute))
+        self._peers.add(MESSENGER, server, parts.execute.submit)
 
     async def _build_switchboard(self, config: ButlerConfig) -> None:
-        board = build_board(self._world)
-        way = self._peers.outbound(SWITCHBOARD, caller=SWITCHBOARD)
-        butler = await self._butler(config, way, self._peers.to(SWITCHBOARD, caller=SWITCHBOARD))
+        board = build_board(self._world, self._registered)
+        butler = await self._butler(config, self._peers.to(SWITCHBOARD, Principal(Role.BUTLER, SWITCHBOARD)))
         policy = ToolPolicy({}, butler.verifier)
         server = GuardedServer(SWITCHBOARD, policy, description=config.butler.description)
         add_tools(server, SWITCHBOARD_ACTS, board, butler=SWITCHBOARD)
         add_tools(server, (ShowButler,), butler, butler=SWITCHBOARD)
         add_message_tools(server, butler, (Notify,))
-        policy.unlisted |= UNLISTED
         server.point_elsewhere(ELSEWHERE_THAN_SWITCHBOARD)
         self._servers[SWITCHBOARD] = server
-        self._peers.take(switchboard_door(server, board))
+        self._peers.add(SWITCHBOARD, server, board.submit)
 
     async def _serve(self) -> None:
         connections, _ = bounds_of(self._settings.serving)

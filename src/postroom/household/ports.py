@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -28,19 +27,18 @@ from postroom.channels.acts import ListChannels
 from postroom.connectors.profile import PATH as LLMS
 from postroom.connectors.profile import llms_text
 from postroom.conversations.inbound import PATH as CHANNELS
-from postroom.delivery.notify import Notifier
 from postroom.delivery.routes import (
     MOST_UPLOAD_BYTES,
     UPLOADS,
     Sending,
     upload_router,
 )
+from postroom.household.butlers import build_corrections, build_notifier
 from postroom.household.channels import Accounts, known_channels, usable_channels
 from postroom.household.console import HouseholdStanding
 from postroom.household.delivery import LedgerView, sender_status
-from postroom.household.peers import MemoryPeer, Nobody
 from postroom.household.questions import decisions
-from postroom.household.store import SWITCHBOARD, World
+from postroom.household.store import World
 from postroom.inbox.copies import PATH as CONFIRM
 from postroom.kernel.acts.routes import act_router, describe
 from postroom.kernel.acts.tools import add_tools
@@ -68,7 +66,6 @@ from postroom.questions.doors.tools import LONG_TOOLS
 from postroom.questions.links.links import PATH as ASK_LINK
 from postroom.settings import Settings
 from postroom.settings.listeners import bounds_of
-from postroom.settings.peer import HttpPeer
 from postroom.settings.roster import MESSENGER
 
 PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics", LLMS)
@@ -257,80 +254,48 @@ class McpTransport:
         return FormSessions(long, self._forms.handle_request, partial(is_session_of, self._forms))
 
 
-# Put the plain doors of the API port together: send a message, ask what became of it, decide what may be sent.
+# The plain doors of the API port put together: send a message, ask what became of it, decide what may be sent.
+
+_MESSAGES: Final = (NotifyPerson, NotifyStatus, Revise, Recall)
 
 
-Reached = MemoryPeer | HttpPeer | Nobody
+def message_tools(server: GuardedServer, sending: Sending) -> dict[str, Rule]:
+    """Of those who send: programs and butlers."""
+    add_tools(server, _MESSAGES, sending, {"channels": channel_words(sending.notifier.channels)})
+    return dict.fromkeys((tool.name for one in _MESSAGES if (tool := one.declared.tool)), sends)
 
 
-async def script_door(world: World, approvals: Approvals | None, attention: Attention) -> ScriptDoor:
-    peers = world.peers
-    return ScriptDoor(
+def plain_routers(world: World, sending: Sending, approvals: Approvals | None) -> list[APIRouter]:
+    """`approvals`: of the messenger, where it runs in this process."""
+    settings, store = world.settings, world.store
+    channels, messenger, view = known_channels(settings), world.peers.to(MESSENGER), LedgerView(place=world)
+    accounts = Accounts(settings=settings, channels=channels, messenger=messenger, troubles=store.troubles)
+    standing = HouseholdStanding(
         world=world,
-        outbound=peers.outbound(SWITCHBOARD, caller=None),
-        switchboard=await peers.operator(SWITCHBOARD),
-        messenger=await peers.operator(MESSENGER),
-        approvals=approvals,
-        attention=attention,
+        accounts=accounts,
+        may_decide=approver(world.approvers),
+        started_at_us=world.clock.now_us(),
     )
+    return [
+        act_router([NotifyPerson, Revise, Recall], sending),
+        upload_router(world.files),
+        act_router([WhyDelivery, TraceDelivery], Lookups(view.why, view.trace)),
+        act_router(APPROVAL_ACTS, decisions(world, approvals)),
+        act_router([ListChannels], accounts.listed),
+        act_router([ShowHousehold], standing.seen_by),
+        act_router([ListAudit], store.audit),
+    ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptDoor:
-    world: World
-    outbound: Outbound
-    switchboard: Reached
-    messenger: Reached
-    approvals: Approvals | None  # of the messenger, where it runs in this process
-    attention: Attention
-
-    def routers(self) -> list[APIRouter]:
-        settings, store, clock = self.world.settings, self.world.store, self.world.clock
-        channels, troubles = known_channels(settings), store.troubles
-        view = LedgerView(place=self.world)
-        accounts = Accounts(settings=settings, channels=channels, messenger=self.messenger, troubles=troubles)
-        standing = HouseholdStanding(
-            world=self.world,
-            accounts=accounts,
-            may_decide=approver(self.world.approvers),
-            started_at_us=clock.now_us(),
-        )
-        return [
-            act_router([NotifyPerson, Revise, Recall], self.sending()),
-            upload_router(self.world.files),
-            act_router([WhyDelivery, TraceDelivery], Lookups(view.why, view.trace)),
-            act_router(APPROVAL_ACTS, decisions(self.world, self.approvals)),
-            act_router([ListChannels], accounts.listed),
-            act_router([ShowHousehold], standing.seen_by),
-            act_router([ListAudit], store.audit),
-        ]
-
-    def tools(self, server: GuardedServer) -> dict[str, Rule]:
-        """Of those who send: programs and butlers."""
-        acts = (NotifyPerson, NotifyStatus, Revise, Recall)
-        add_tools(server, acts, self.sending(), {"channels": channel_words(known_channels(self.world.settings))})
-        return dict.fromkeys((tool.name for one in acts if (tool := one.declared.tool)), sends)
-
-    def sending(self) -> Sending:
-        settings, store, channels = self.world.settings, self.world.store, known_channels(self.world.settings)
-        return Sending(
-            book=store.household,
-            people=AskedPeople(book=store.people),
-            channels={name: channels[name] for name in usable_channels(settings)},
-            notifier=Notifier(
-                channels=channels,
-                outbound=self.outbound,
-                switchboard=self.switchboard,
-                default_wait_seconds=settings.delivery.notify_wait_seconds,
-                files=self.world.files,
-            ),
-            status=sender_status(store, self.attention),
-            messenger=self.messengers_own,
-            clock=self.world.clock,
-            mint=store.ids,
-        )
-
-    async def messengers_own(
-        self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float, token: str
-    ) -> dict[str, Any]:
-        return await self.messenger.call(tool, arguments, timeout_seconds, token=token)
+def build_sending(world: World, outbound: Outbound, attention: Attention) -> Sending:
+    settings, store, channels = world.settings, world.store, known_channels(world.settings)
+    return Sending(
+        book=store.household,
+        people=AskedPeople(book=store.people),
+        channels={name: channels[name] for name in usable_channels(settings)},
+        notifier=build_notifier(world, outbound),
+        status=sender_status(store, attention),
+        corrected=build_corrections(world).correct,
+        clock=world.clock,
+        mint=store.ids,
+    )

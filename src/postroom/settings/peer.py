@@ -9,7 +9,9 @@ from typing import Any, Final, Protocol
 import aiohttp
 from opentelemetry.propagate import inject
 
+from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.errors import DeliveryTimeout, OutcomeUncertain
+from postroom.kernel.values.fields import Document
 from postroom.settings.reach import CONNECT_SECONDS, Unreachable, headers, read, request
 
 _IDLE_SECONDS: Final = 2.0  # less than a server keeps a connection, so that none is closed under a call
@@ -18,7 +20,7 @@ _IDLE_SECONDS: Final = 2.0  # less than a server keeps a connection, so that non
 class Peer(Protocol):
     """Another part of the household, reached over MCP."""
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]: ...
+    async def call(self, tool: str, arguments: JsonObject, timeout_seconds: float) -> Document: ...
 
 
 class HttpPeer:

@@ -27,7 +27,7 @@ from postroom.butlers.messenger.server import (
     APPROVAL_TOOL_NAMES,
     Execute,
 )
-from postroom.butlers.wire import document_within, messenger_route, status_request
+from postroom.butlers.wire import correction_request, document_within, messenger_route
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.household.console import RunningHousehold
@@ -37,7 +37,6 @@ from postroom.kernel.values.errors import TargetUnavailable
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.markup import Button, Markup
 from postroom.message.outgoing import Outgoing
-from postroom.overview.tracking import SenderStatus, StoredDeliveries
 from postroom.settings import Settings
 from postroom.settings.peer import HttpPeer
 
@@ -53,11 +52,10 @@ def route(**fields: Any) -> dict[str, Any]:
 
 
 async def execute(world: World, payload: Any, caller: Principal = SWITCHBOARD) -> dict[str, Any]:
-    status = SenderStatus(record=StoredDeliveries(world.database), replays=world.plane.acceptance.ledger)
     record = StoredCorrections(world.database, world.plane.acceptance.mint, ParkedDeliveries())
     corrections = Corrections(plane=world.plane, record=record, closed=lambda: None)
     desk = CorrectionDesk(corrections=corrections, clock=world.clock, mint=world.plane.acceptance.mint, wait_seconds=20)
-    messenger = Execute(plane=world.plane, status=status, clock=world.clock, corrections=desk)
+    messenger = Execute(plane=world.plane, clock=world.clock, corrections=desk)
     return await messenger.execute(caller, payload, wait_seconds=20)
 
 
@@ -119,23 +117,26 @@ async def test_what_is_no_route_is_a_validation_error(world: World, payload: Any
     assert (await execute(world, payload))["error"]["class"] == "validation_error"
 
 
-def question(sender: str, delivery_id: str) -> dict[str, Any]:
-    return messenger_route(
-        status_request(delivery_id), request_id="r-2", received_at="2026-01-01T00:00:00Z", sender=sender
-    )
+def recall(who: Principal, delivery_id: str) -> dict[str, Any]:
+    work = correction_request({"act": "recall", "delivery_id": delivery_id}, who)
+    return messenger_route(work, request_id="r-2", received_at="2026-01-01T00:00:00Z", sender=str(who))
 
 
-async def test_a_sender_is_answered_what_became_of_its_delivery_and_nobody_else_is(world: World) -> None:
+async def test_a_correction_is_taken_from_the_household_alone_which_says_who_asks_for_it(world: World) -> None:
     sent = (await execute(world, route()))["result"]["notify_response"]["delivery"]["delivery_id"]
 
-    own = await execute(world, question("health", sent))
-    foreign = await execute(world, question("general", sent))
-    unrouted = await execute(world, question("health", sent), Principal(Role.BUTLER, "health"))
+    foreign = await execute(world, recall(Principal(Role.BUTLER, "general"), sent), OPERATOR)
+    nobodys = await execute(world, recall(Principal(Role.USER, "health"), sent), OPERATOR)
+    claimed = await execute(world, recall(Principal(Role.BUTLER, "health"), sent), SWITCHBOARD)
+    unrouted = await execute(world, recall(Principal(Role.BUTLER, "health"), sent), Principal(Role.BUTLER, "health"))
+    own = await execute(world, recall(Principal(Role.BUTLER, "health"), sent), OPERATOR)
 
-    assert (own["status"], own["result"]["notify_response"]["delivery"]["status"]) == ("ok", "delivered")
-    assert (foreign["status"], foreign["error"]["message"]) == ("error", f"Delivery {sent} not found")
+    for refused in (foreign, nobodys):
+        [field] = refused["result"]["notify_response"]["error"]["fields"]
+        assert (refused["status"], field["code"]) == ("error", "unknown_delivery")
+    assert (claimed["status"], claimed["error"]["message"]) == ("error", "butler:switchboard is not trusted to correct")
     assert (unrouted["status"], unrouted["error"]["message"]) == ("error", "butler:health is not trusted to route")
-    assert len(await world.rows()) == 1
+    assert own["result"]["notify_response"]["status"] == "recalled"
 
 
 @pytest.mark.requirement("house:buttons-are-the-households-own")

@@ -23,7 +23,6 @@ from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import KnownChannels
 from postroom.message.outgoing import Outcome, Outgoing, refused
 from postroom.message.wire import notify_error
-from postroom.overview.tracking import SenderStatus
 
 # Who may call which tool; the operator may call all of them.
 #
@@ -41,13 +40,12 @@ _REPAIRING: Final = [one.declared.tool.name for one in acts.REPAIRING if one.dec
 APPROVAL_TOOL_NAMES: Final = tuple(one.declared.tool.name for one in APPROVAL_ACTS if one.declared.tool)
 
 
-# `route.execute`: a route.v1 that carries a notify, delivered, or asks about one or corrects it.
+# `route.execute`: a route.v1 that carries a notify, delivered, or a correction of one.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execute:
     plane: Plane
-    status: SenderStatus
     clock: Clock
     corrections: CorrectionDesk
 
@@ -66,16 +64,12 @@ class Execute:
     async def _carry_out(self, caller: Principal, route: Route, wait_seconds: float) -> dict[str, Any]:
         work = route.context if isinstance(route.context, Mapping) else {}
         match work:
-            case {"correction_request": Mapping() as correction}:
+            case {"correction_request": Mapping() as correction, "actor": str(actor), "sender": str() | None as sender}:
+                if caller.role is not Role.OPERATOR:  # who asks for it, the household says and nobody else
+                    raise ValidationError(f"{caller} is not trusted to correct")
                 return await self.corrections.correct(
-                    correction,
-                    actor=str(Principal(Role.BUTLER, route.sender)),
-                    sender=route.sender,
-                    wait_seconds=wait_seconds,
-                    request_id=route.request_id,
+                    correction, actor=actor, sender=sender, wait_seconds=wait_seconds, request_id=route.request_id
                 )
-            case {"status_request": Mapping() as question}:
-                return await self.status.answer(route.sender, question.get("delivery_id"))
         envelope = work.get("notify_request")
         if not isinstance(envelope, Mapping):
             raise _wrong("input.context.notify_request", "must be a notify.v1 object", "object_required")

@@ -84,7 +84,6 @@ class ToolPolicy:
     def __init__(self, rules: Mapping[str, Rule], verifier: Verifier) -> None:
         self.rules = dict(rules)
         self.verifier = verifier
-        self.unlisted: set[str] = set()  # what only our own parts call: no model has to read it
 
     def allow(self, rules: Mapping[str, Rule]) -> None:
         """For tools that are added to the server later."""
@@ -99,12 +98,9 @@ class ToolPolicy:
         answer = await call_next(ctx)
         if ctx.method == "tools/list" and isinstance(answer, dict):  # as the wire has it
             principal = caller_of(ctx, self.verifier)
-            shown = [one for one in answer.get("tools", ()) if self._shows(principal, one["name"])]
+            shown = [one for one in answer.get("tools", ()) if self.allows(principal, one["name"])]
             answer = {**answer, "tools": shown}
         return answer
-
-    def _shows(self, principal: Principal | None, tool: str) -> bool:
-        return tool not in self.unlisted and self.allows(principal, tool)
 
     def allows(self, principal: Principal | None, tool: str) -> bool:
         rule = self.rules.get(tool)
