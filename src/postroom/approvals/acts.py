@@ -272,6 +272,24 @@ def _moment(us: int | None) -> str | None:
 
 # -- What waits, and the decision about it --
 
+_ACTION: Final = CommandOption(words="An action, as `postroom approvals list` shows it.", metavar="ID")
+SHOW: Final = Command("approvals show", ("action_id",), {"action_id": _ACTION})
+APPROVE: Final = Command(
+    "approvals approve",
+    ("action_id",),
+    {
+        "action_id": _ACTION,
+        "create_rule": CommandOption(words="And let this butler write to this person from now on."),
+    },
+    without=("content_hash", "edits"),  # what was shown is what is sent
+    former={"--rule": "create_rule"},
+)
+REJECT: Final = Command(
+    "approvals reject",
+    ("action_id",),
+    {"action_id": _ACTION, "reason": CommandOption(words="Shown to its sender by notify_status.")},
+)
+
 
 class _Deciding(Act[Answer]):
     """A decision is refused as the messenger's tools refuse; what never came so far, as every route does."""
@@ -310,6 +328,7 @@ class ListPendingActions(_Deciding[ActionsAnswer]):
     by=PEOPLE,
     tool=Tool("show_pending_action", READS),
     route=HttpRoute("GET /v1/approvals/{action_id}", _TAG, operation="showApproval"),
+    command=SHOW,
 )
 class ShowPendingAction(_Deciding[ActionAnswer]):
     """Exactly what would be sent, with hidden characters made visible and warnings, its hash and its audit trail"""
@@ -324,6 +343,7 @@ class ShowPendingAction(_Deciding[ActionAnswer]):
     by=PEOPLE,
     tool=Tool("approve_action", _DECIDES),
     route=HttpRoute("POST /v1/approvals/{action_id}/approve", _TAG),
+    command=APPROVE,
 )
 class ApproveAction(_Deciding[ApprovedAnswer]):
     """Send it, once. Name the `content_hash` you were shown: if what would be sent is anything else, nothing is sent"""
@@ -354,16 +374,6 @@ class ApproveAction(_Deciding[ApprovedAnswer]):
         if isinstance(self.create_rule, bool):
             return RuleRequest() if self.create_rule else None
         return parse_rule_request(self.create_rule)
-
-
-REJECT: Final = Command(
-    "approvals reject",
-    ("action_id",),
-    {
-        "action_id": CommandOption(words="An action, as `postroom approvals list` shows it.", metavar="ID"),
-        "reason": CommandOption(words="Shown to its sender by notify_status."),
-    },
-)
 
 
 @act(

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from postroom.approvals.acts import (
+    APPROVE,
     REJECT,
+    SHOW,
     ActionBody,
     ApproveAction,
     ListPendingActions,
@@ -29,7 +31,6 @@ from postroom.settings.reach import running_here
 app = typer.Typer(help="Decide what may be sent.", no_args_is_help=True)
 _PAGE = 200
 _MOST_CANDIDATES = 8
-_Identifier = Annotated[str, typer.Argument(metavar="ID", help="An action, as `postroom approvals list` shows it.")]
 
 
 @app.command("list")
@@ -42,9 +43,10 @@ def list_waiting(home: Home = None, json: Json = False) -> None:
 
 
 @app.command("show")
-def show(identifier: _Identifier, home: Home = None, json: Json = False) -> None:
+@with_options_of(ShowPendingAction, SHOW)
+def show(home: Home = None, json: Json = False, **typed: Any) -> None:
     """Exactly what would be sent, with hidden characters made visible."""
-    action = _shown(_performing(home), identifier, "all")
+    action = _shown(_performing(home), typed["action_id"], "all")
     if json:
         say_json(action)
     else:
@@ -52,24 +54,22 @@ def show(identifier: _Identifier, home: Home = None, json: Json = False) -> None
 
 
 @app.command("approve")
+@with_options_of(ApproveAction, APPROVE)
 def approve(
-    identifier: _Identifier,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show it and ask first.")] = False,
-    create_rule: Annotated[
-        bool, typer.Option("--create-rule", "--rule", help="And let this butler write to this person from now on.")
-    ] = False,
     home: Home = None,
     json: Json = False,
+    **typed: Any,
 ) -> None:
     """Send it, once; what was shown is what is sent, to the byte."""
     perform = _performing(home)
-    action = _shown(perform, identifier, "pending")
+    action = _shown(perform, typed["action_id"], "pending")
     if not yes:
         _show(action, _zone(home), complain if json else say)
         typer.confirm("Send this?", abort=True, err=json)
-    name, seen = action["action_id"], action["content_hash"]
-    Telling(says=lambda *_: [f"Approved; delivery {name} is on its way."], prints=lambda answer: answer).tell(
-        made(ApproveAction, action_id=name, content_hash=seen, create_rule=create_rule), perform, json
+    one = read_typed(ApproveAction, {**typed, "action_id": action["action_id"]}, APPROVE)
+    Telling(says=lambda *_: [f"Approved; delivery {one.action_id} is on its way."], prints=lambda answer: answer).tell(
+        one.model_copy(update={"content_hash": action["content_hash"]}), perform, json
     )
 
 

@@ -172,7 +172,7 @@ def flags_of(kind: type[Act[Any]], name: str, command: Command) -> tuple[str, ..
 def parameter_of(kind: type[Act[Any]], name: str, command: Command) -> Parameter:
     about, option = kind.model_fields[name], command.options.get(name, CommandOption())
     shape, words = arguments_schema(kind)["properties"][about.alias or name], option.words or about.description
-    is_list, is_flag = "array" in kinds_of(shape), kinds_of(shape) == ["boolean"]
+    is_list, is_flag = "array" in kinds_of(shape), "boolean" in kinds_of(shape)
     if name in command.positional:
         metavar = option.metavar or (name.upper() if about.is_required() else f"[{name.upper()}]")
         told: Any = typer.Argument(metavar=metavar, help=words, hidden=option.is_hidden)
