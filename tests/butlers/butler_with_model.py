@@ -20,7 +20,6 @@ from tests.support.counted import CountedLoops
 from tests.support.worlds import world_of
 
 from postroom.butlers.daemon import build_server
-from postroom.butlers.loading import LoadedModules
 from postroom.butlers.runtimes.process import ProcessPrograms
 from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
@@ -110,7 +109,6 @@ async def butler_with_model(
             outbound=OverMcp("switchboard", peer, clock),
             attention=build_attention(world),
             sessions=sessions,
-            modules=LoadedModules(),
             verifier=tokens,
         )
         app = mcp_app(build_server(butler), tokens, hosts=(), origins=(), allow=visitors("general"))

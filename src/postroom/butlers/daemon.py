@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.butlers.acts import CORE_ACTS, Remind, accepted
-from postroom.butlers.loading import LoadedModules
+from postroom.butlers.calendar.module import CalendarModule
 from postroom.butlers.model import Appointment, AppointmentKind, Registration, Session
 from postroom.butlers.routing import TakeRoute
 from postroom.butlers.scheduler import Scheduler
@@ -49,7 +49,8 @@ class Butler:
     corrections: CorrectionHop
     state: StoredState
     sessions: Sessions | None
-    modules: LoadedModules
+    failing_modules: Mapping[str, str]
+    calendar: CalendarModule | None
     verifier: Verifier
     scheduler: Scheduler
     clock: Clock
@@ -123,14 +124,16 @@ class Butler:
         return scheduled_answer(reminder)
 
     def status(self) -> dict[str, Any]:
-        modules = self.modules.states()
-        well = all(module["status"] == "ok" for module in modules.values())
+        modules = {
+            name: {"status": "failed", "phase": "startup", "error": why} if why else {"status": "ok"}
+            for name, why in self.failing_modules.items()
+        }
         return {
             "name": self.name,
             "description": self.config.butler.description,
             "port": self.port,
             "runtime": self.config.runtime.type,
-            "health": "ok" if well else "degraded",
+            "health": "degraded" if any(self.failing_modules.values()) else "ok",
             "modules": modules,
             "uptime_seconds": round((self.clock.now_us() - self.started_at_us) / SECOND_US, 3),
         }

@@ -1,10 +1,8 @@
-"""Loads the modules a butler's file asks for; one that fails leaves the butler degraded, not dead."""
+"""The modules a butler's file asks for; one that fails leaves the butler degraded, not dead."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Set
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Set
 from functools import cache
 from typing import Any
 
@@ -12,8 +10,9 @@ import structlog
 from pydantic import ValidationError
 
 from postroom.butlers.calendar.module import CalendarConfig, CalendarModule
-from postroom.butlers.modules import ChannelModule, ModuleConfig, ModuleContext, check_channel
-from postroom.kernel.values.errors import SettingsError, TargetUnavailable
+from postroom.butlers.modules import ChannelModule, ModuleConfig
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import did_you_mean, words
 from postroom.settings import Secret, Settings
 from postroom.settings.accounts import AccountOptions, channel_kind, section_named
@@ -31,42 +30,24 @@ def module_kinds() -> Mapping[str, type[ModuleConfig]]:
     return {"calendar": CalendarConfig, **channels}
 
 
-@dataclass(slots=True)
-class LoadedModules:
-    """`failures` has every module of the file, with why it could not be started."""
+def failing_modules(config: ButlerConfig, settings: Settings, environment: Mapping[str, Secret]) -> dict[str, str]:
+    """Every module of the file with why it cannot work, or nothing. A channel itself is the delivery plane's."""
+    failing = dict.fromkeys(sorted(config.modules), "")
+    for name, module in _sending(config).items():
+        missing = [variable for variable in module.bot.variables.values() if not environment.get(variable)]
+        if module.user.enabled:
+            failing[name] = f"modules.{name}.user cannot be enabled: only bots send"
+        elif module.bot.enabled and missing and not settings.in_sandbox:
+            failing[name] = f"no credentials: {', '.join(missing)} is not set"
+        if failing[name]:
+            structlog.get_logger("postroom.modules").warning("module.failed", butler=config.name, module=name)
+    return failing
 
-    failures: dict[str, str | None] = field(default_factory=dict)
-    calendar: CalendarModule | None = None
 
-    def states(self) -> dict[str, dict[str, str]]:
-        return {
-            name: {"status": "failed", "phase": "startup", "error": why} if why else {"status": "ok"}
-            for name, why in self.failures.items()
-        }
-
-
-@asynccontextmanager
-async def loaded_modules(config: ButlerConfig, context: ModuleContext) -> AsyncIterator[LoadedModules]:
-    """In the order of their names."""
-    loaded = LoadedModules()
-    for name in sorted(config.modules):
-        loaded.failures[name] = None
-        section = section_of(config, name)
-        if isinstance(section, CalendarConfig):
-            loaded.calendar = CalendarModule(section, context)
-        elif isinstance(section, ChannelModule):
-            try:
-                check_channel(name, section, context)
-            except TargetUnavailable as error:
-                loaded.failures[name] = str(error)
-                structlog.get_logger("postroom.modules").warning(
-                    "module.failed", butler=context.butler, module=name, error=type(error).__name__
-                )
-    try:
-        yield loaded
-    finally:
-        if loaded.calendar is not None:
-            await loaded.calendar.stop()
+def calendar_of(config: ButlerConfig, environment: Mapping[str, Secret], clock: Clock) -> CalendarModule | None:
+    """The caller stops it."""
+    section = section_of(config, "calendar")
+    return CalendarModule(section, environment, clock) if isinstance(section, CalendarConfig) else None
 
 
 def check_modules(config: ButlerConfig) -> None:

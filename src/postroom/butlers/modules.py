@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
 from pydantic import BaseModel, ConfigDict
-
-from postroom.kernel.running.clock import Clock
-from postroom.kernel.running.process import Secret
-from postroom.kernel.values.errors import TargetUnavailable
 
 
 class ModuleConfig(BaseModel):
     """The keys of a module's section; a key that is not declared is refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, use_attribute_docstrings=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModuleContext:
-    """Of the butler that loads it. `environment` holds variables that a module may look up by name."""
-
-    butler: str
-    clock: Clock
-    environment: Mapping[str, Secret] = field(default_factory=dict)
-    in_sandbox: bool = False
 
 
 # The modules that make the messenger the one who sends: those of channels, each as a bot.
@@ -54,12 +37,3 @@ class BotScope(ModuleConfig):
 class ChannelModule(ModuleConfig):
     user: UserScope = UserScope()
     bot: BotScope = BotScope()
-
-
-def check_channel(name: str, config: ChannelModule, context: ModuleContext) -> None:
-    """Whether the messenger's own tools for this channel can work; the channel itself is the delivery plane's."""
-    if config.user.enabled:
-        raise TargetUnavailable(f"modules.{name}.user cannot be enabled: only bots send")
-    missing = [name for name in config.bot.variables.values() if not context.environment.get(name)]
-    if config.bot.enabled and missing and not context.in_sandbox:
-        raise TargetUnavailable(f"no credentials: {', '.join(missing)} is not set")

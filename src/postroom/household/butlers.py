@@ -9,9 +9,8 @@ from typing import Any
 
 from postroom.attention.attention import Attention
 from postroom.butlers.daemon import Butler, heartbeats
-from postroom.butlers.loading import LoadedModules, credentials_by_name
+from postroom.butlers.loading import calendar_of, credentials_by_name, failing_modules
 from postroom.butlers.model import Runtime
-from postroom.butlers.modules import ModuleContext
 from postroom.butlers.runtimes.process import ProcessPrograms
 from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.scheduler import Scheduler
@@ -42,10 +41,11 @@ def build_butler(
     outbound: Outbound,
     attention: Attention,
     sessions: Sessions | None,
-    modules: LoadedModules,
     verifier: Verifier,
 ) -> Butler:
     notifier = build_notifier(world, outbound)
+    given = {name: Secret(value) for name, value in world.environment.items()}
+    environment = given | credentials_by_name(world.settings, config)
 
     async def by_appointment(arguments: Mapping[str, Any]) -> Outcome:
         request_id = world.store.ids.mint(world.clock.now_us())
@@ -71,7 +71,8 @@ def build_butler(
         corrections=build_corrections(world),
         state=StoredState(world.store.database, config.name),
         sessions=sessions,
-        modules=modules,
+        failing_modules=failing_modules(config, world.settings, environment),
+        calendar=calendar_of(config, environment, world.clock),
         verifier=verifier,
         scheduler=scheduler,
         clock=world.clock,
@@ -110,19 +111,6 @@ async def living(butler: Butler, world: World, registry: Registry) -> AsyncItera
             where = world.endpoints.url(butler.name) or ""
             await stack.enter_async_context(heartbeats(butler, registry, where, world.loops))
         yield
-
-
-# What the modules of one butler may use.
-
-
-def module_context(config: ButlerConfig, world: World) -> ModuleContext:
-    given = {name: Secret(value) for name, value in world.environment.items()}
-    return ModuleContext(
-        butler=config.name,
-        clock=world.clock,
-        environment=given | credentials_by_name(world.settings, config),
-        in_sandbox=world.settings.in_sandbox,
-    )
 
 
 # Give a butler its model, if its file names one.

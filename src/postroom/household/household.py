@@ -25,7 +25,7 @@ from postroom.butlers.daemon import (
     add_message_tools,
     build_server,
 )
-from postroom.butlers.loading import check_modules, loaded_modules
+from postroom.butlers.loading import check_modules
 from postroom.butlers.messenger.server import build_server as build_messenger
 from postroom.butlers.routing import SWITCHBOARD_ACTS
 from postroom.butlers.switchboard import Registry
@@ -48,7 +48,6 @@ from postroom.household.butlers import (
     build_sessions,
     cannot_answer,
     living,
-    module_context,
     start_sessions,
 )
 from postroom.household.console import Console, ConsoleParts, RunningHousehold, operators_link, running_console
@@ -262,8 +261,9 @@ class _Builder:
             server = self._servers[butler.name]
             if butler.name not in (MESSENGER, SWITCHBOARD):
                 butler_asks(server, butler, self._asking)
-            if butler.modules.calendar is not None:
-                add_tools(server, CALENDAR_ACTS, butler.modules.calendar, butler=butler.name)
+            if butler.calendar is not None:
+                add_tools(server, CALENDAR_ACTS, butler.calendar, butler=butler.name)
+                self._stack.push_async_callback(butler.calendar.stop)
         self._peers.open()
         for butler in self._butlers:
             await self._stack.enter_async_context(living(butler, self._world, self._registered))
@@ -271,14 +271,12 @@ class _Builder:
     async def _butler(self, config: ButlerConfig, outbound: Outbound) -> Butler:
         """Its own sessions' tokens are known to its own server and to no other."""
         tokens = SessionTokens(config.name, self._tokens)
-        context = module_context(config, self._world)
         butler = build_butler(
             config,
             self._world,
             outbound=outbound,
             attention=self._attention,
             sessions=build_sessions(config, self._world, tokens),
-            modules=await self._stack.enter_async_context(loaded_modules(config, context)),
             verifier=tokens,
         )
         self._butlers.append(butler)

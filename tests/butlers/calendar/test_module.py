@@ -14,7 +14,6 @@ from tests.clock import FakeClock
 from postroom.butlers.calendar.acts import CALENDAR_ACTS
 from postroom.butlers.calendar.calendar import ConflictPolicy
 from postroom.butlers.calendar.module import CalendarConfig, CalendarModule
-from postroom.butlers.modules import ModuleContext
 from postroom.kernel.acts.reading import arguments_schema
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.tokens import TokenFile
@@ -85,7 +84,7 @@ async def calendar(
     """The tools of a butler with this calendar, called over MCP."""
     document = {"provider": "google", "calendar_id": "family@example.com", **section}
     config = CalendarConfig.model_validate(document | {"api_base_url": google.api_url, "token_url": google.token_url})
-    module = CalendarModule(config, ModuleContext(butler="general", clock=clock, environment=environment))
+    module = CalendarModule(config, environment, clock)
     server = calendar_server(module)
 
     async def call(name: str, **arguments: Any) -> dict[str, Any]:
@@ -108,7 +107,7 @@ def titles(answer: dict[str, Any]) -> list[str]:
 
 
 async def test_a_butler_may_call_all_its_tools_and_nobody_else_may() -> None:
-    module = CalendarModule(CalendarConfig(provider="google"), ModuleContext(butler="general", clock=FakeClock()))
+    module = CalendarModule(CalendarConfig(provider="google"), {}, FakeClock())
     server = calendar_server(module)
 
     listed = {one.name for one in await server.list_tools()}

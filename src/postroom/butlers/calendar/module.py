@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 
 from postroom.butlers.calendar.calendar import Calendar, ConflictPolicy, Daytime
 from postroom.butlers.calendar.google import GoogleAccount, GoogleCalendar
-from postroom.butlers.modules import ModuleConfig, ModuleContext
+from postroom.butlers.modules import ModuleConfig
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.process import Secret
 from postroom.kernel.values.errors import (
@@ -86,13 +86,13 @@ class CalendarModule:
     household that has not connected a calendar is not broken.
     """
 
-    def __init__(self, config: CalendarConfig, context: ModuleContext) -> None:
+    def __init__(self, config: CalendarConfig, environment: Mapping[str, Secret], clock: Clock) -> None:
         self.zone = config.timezone
         names = (config.client_id_env, config.client_secret_env, config.refresh_token_env)
-        secrets = {name: value for name in names if (value := context.environment.get(name))}
+        secrets = {name: value for name in names if (value := environment.get(name))}
         self._missing = [name for name in names if name not in secrets]
-        self._google = None if self._missing else google_calendar(config, list(secrets.values()), context.clock)
-        self._hours, self._clock = config.conflicts, context.clock
+        self._google = None if self._missing else google_calendar(config, list(secrets.values()), clock)
+        self._hours, self._clock = config.conflicts, clock
 
     async def stop(self) -> None:
         if self._google is not None:
