@@ -180,16 +180,6 @@ async def test_the_oldest_of_this_butler_is_claimed_first_and_once(store: Stored
     assert (running.status, running.attempt, running.started_at_us) == (SessionStatus.RUNNING, 1, NOW + 1)
 
 
-async def test_many_who_claim_at_once_never_get_the_same(store: StoredSessions) -> None:
-    for _ in range(6):
-        await added(store)
-
-    taken = await asyncio.gather(*(store.claim("general", now_us=NOW) for _ in range(6)))
-
-    ids = [one.id for one in taken if one is not None]
-    assert len(ids) == len(set(ids))
-
-
 async def test_a_queue_takes_so_many_of_each_butler_and_running_ones_do_not_count(store: StoredSessions) -> None:
     for _ in range(2):
         assert await store.add(new(), most_queued=2)

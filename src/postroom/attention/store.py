@@ -54,6 +54,7 @@ from postroom.attention.state import (
 )
 from postroom.delivery.store.tables import PRIORITIES, delivery_corrections, delivery_dead_letter, delivery_requests
 from postroom.inbox.store.waiting import deferred_emails, judge_again, lock_inbox
+from postroom.kernel.database.claims import Claims
 from postroom.kernel.database.engine import ATTENTION_CHANNEL, THIS_PROCESS, Database, Repeated, insert_for
 from postroom.kernel.database.rows import Columns, of_json, read, to_json, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
@@ -139,6 +140,14 @@ notice_sends = Table(
     partial_index("ix_notice_sends_handed_over", "at", where=HANDED_OVER),
     partial_index("ix_notice_sends_pending", "person", where=PENDING),
     schema=SHARED,
+)
+_SENDS: Final = Claims(
+    notice_sends,
+    and_(PENDING, notice_sends.c.delivery_id.is_(None)),
+    fence=notice_sends.c.fence,
+    lease=notice_sends.c.lease_until,
+    due=func.coalesce(notice_sends.c.lease_until, notice_sends.c.at),
+    order=notice_sends.c.at,
 )
 digests = Table(
     "digests",
@@ -226,11 +235,7 @@ def _log_values(person: str, row: LogRow) -> Columns:
 
 
 class StoredNotices:
-    """
-    One person's notices are changed by one writer at a time, in whatever process.
-
-    Sends wait here as in an outbox: a lease and a fence let any number of workers empty it.
-    """
+    """One person's notices are changed by one writer at a time, in whatever process; sends wait as in an outbox."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -277,27 +282,20 @@ class StoredNotices:
 
     async def take_sends(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[SendRow]:
         """Those that were not handed over, and that no one is at; each with a higher fence than before."""
-        table = notice_sends.c
-        free = or_(table.lease_until.is_(None), table.lease_until <= now_us)
-        due = select(table.key).where(PENDING, table.delivery_id.is_(None), free).order_by(table.at).limit(limit)
+        first_us = await _SENDS.first_due_us(self._repeated)
+        if first_us is None or first_us > now_us:
+            return []
 
         def work(connection: Connection) -> list[SendRow]:
-            keys = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
-            change = update(notice_sends).where(table.key.in_(keys))
-            connection.execute(change.values(lease_until=lease_until_us, fence=table.fence + 1))
-            mine = select(notice_sends).where(table.key.in_(keys)).order_by(table.at, table.key)
-            return [_send_of(row) for row in connection.execute(mine)]
+            taken = _SENDS.take(connection, limit=limit, now_us=now_us, lease_until_us=lease_until_us)
+            return [_send_of(row) for row in taken]
 
-        if not await self._database.read(lambda connection: connection.execute(due.limit(1)).first()):
-            return []
         return await self._database.write(work)
 
     async def handed_over(self, key: str, fence: int, delivery_id: str) -> bool:
         """False when the fence has moved on; the delivery is the same one then."""
-        table = notice_sends.c
-        mine = and_(table.key == key, table.fence == fence, table.delivery_id.is_(None))
-        change = update(notice_sends).where(mine).values(delivery_id=delivery_id, lease_until=None)
-        return await self._database.write(lambda connection: connection.execute(change).rowcount == 1)
+        is_there, untold = {"delivery_id": delivery_id, "lease_until": None}, notice_sends.c.delivery_id.is_(None)
+        return await self._database.write(lambda connection: _SENDS.write(connection, key, fence, is_there, untold))
 
     async def replaced(self, limit: int) -> Sequence[SendRow]:
         """Those another way was chosen for, whose deliveries have not ended."""

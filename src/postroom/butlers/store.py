@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from sqlalchemy import (
@@ -18,6 +18,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
     delete,
     func,
     insert,
@@ -42,8 +43,9 @@ from postroom.butlers.model import (
     after,
     after_crash,
 )
+from postroom.kernel.database.claims import Claims
 from postroom.kernel.database.engine import Database, write_twice
-from postroom.kernel.database.rows import UNREADABLE, check_legible, read, values
+from postroom.kernel.database.rows import UNREADABLE, Columns, check_legible, read, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
 from postroom.kernel.values.errors import ErrorClass
 from postroom.kernel.values.fields import strict_json
@@ -137,6 +139,11 @@ appointments = Table(
 _appointments_c = appointments.c
 
 
+# One process keeps a butler's appointments, so nothing is leased; the number of tries is the fence of a run.
+_STILL_WAITS: Final = _appointments_c.status == str(AppointmentStatus.WAITING)
+_RUNS: Final = Claims(appointments, _STILL_WAITS, fence=_appointments_c.tries, order=_appointments_c.due_at)
+
+
 class StoredAppointments:
     def __init__(self, database: Database, butler: str) -> None:
         self._database = database
@@ -214,21 +221,15 @@ class StoredAppointments:
         """The end of one run and the appointment for the next, together."""
 
         def work(connection: Connection) -> None:
-            ended = (_appointments_c.id == done.id, _appointments_c.status == "waiting")
             values = {"status": str(status), "result": result, "tries": done.tries + 1}
-            if connection.execute(update(appointments).where(*ended).values(**values)).rowcount and following:
+            if _RUNS.write(connection, done.id, done.tries, values, _STILL_WAITS) and following:
                 _insert_appointment(connection, following)
 
         await self._database.write(work)
 
     async def postpone(self, one: Appointment, due_at_us: int, result: str) -> None:
         values = {"due_at": due_at_us, "tries": one.tries + 1, "result": result}
-        later = (
-            update(appointments)
-            .where(_appointments_c.id == one.id, _appointments_c.status == "waiting")
-            .values(**values)
-        )
-        await self._database.write(lambda connection: connection.execute(later).rowcount)
+        await self._database.write(lambda connection: _RUNS.write(connection, one.id, one.tries, values, _STILL_WAITS))
 
     async def recent(self, limit: int) -> Sequence[Appointment]:
         mine = (
@@ -304,6 +305,14 @@ sessions = Table(
 )
 
 _sessions_c = sessions.c
+
+
+_CLAIMS: Final = Claims(
+    sessions,
+    and_(_sessions_c.status == str(SessionStatus.QUEUED), OPEN),
+    fence=_sessions_c.attempt,
+    order=_sessions_c.id,
+)
 
 
 class StoredSessions:
@@ -400,29 +409,14 @@ def _earlier(connection: Connection, new: Session) -> Session | None:
 
 
 def _claim(connection: Connection, butler: str, now_us: int) -> Session | None:
-    queued = (
-        select(sessions)
-        .where(*_having(butler, SessionStatus.QUEUED))
-        .order_by(_sessions_c.id)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
-    while (row := connection.execute(queued).first()) is not None and _readable_session(row) is None:
+    running = {"status": str(after(SessionStatus.QUEUED, SessionEvent.CLAIM)), "started_at": now_us}
+    of_butler = _sessions_c.butler == butler
+    while taken := _CLAIMS.take(connection, of_butler, limit=1, now_us=now_us, values=running):
+        [row] = taken
+        if (session := _readable_session(row)) is not None:
+            return session
         _set_aside(connection, row.id, now_us)  # or all others would wait behind it
-    session = _readable_session(row) if row is not None else None
-    if session is None:
-        return None
-    values = {
-        "status": str(after(SessionStatus.QUEUED, SessionEvent.CLAIM)),
-        "attempt": session.attempt + 1,
-        "started_at": now_us,
-    }
-    connection.execute(
-        update(sessions)
-        .where(_sessions_c.id == session.id, _sessions_c.status == str(SessionStatus.QUEUED))
-        .values(values)
-    )
-    return _first(connection, select(sessions).where(_sessions_c.id == session.id))
+    return None
 
 
 def _recover(connection: Connection, butler: str, now_us: int) -> list[Session]:
@@ -474,13 +468,9 @@ def _having(butler: str, status: SessionStatus) -> tuple[Any, ...]:
     return _sessions_c.butler == butler, _sessions_c.status == str(status), OPEN
 
 
-def _move(connection: Connection, session: Session, values: Mapping[str, Any]) -> bool:
-    expected = (
-        _sessions_c.id == session.id,
-        _sessions_c.status == str(SessionStatus.RUNNING),
-        _sessions_c.attempt == session.attempt,
-    )
-    return connection.execute(update(sessions).where(*expected).values(dict(values))).rowcount == 1
+def _move(connection: Connection, session: Session, values: Columns) -> bool:
+    runs = _sessions_c.status == str(SessionStatus.RUNNING)
+    return _CLAIMS.write(connection, session.id, session.attempt, values, runs)
 
 
 def _first(connection: Connection, statement: Any) -> Session | None:

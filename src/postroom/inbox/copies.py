@@ -146,7 +146,7 @@ class ConfirmationPost:
             outgoing = confirmation(asked, self.base_url, is_letter=self._is_letter(asked.channel))
             outcome = await self.plane.submit(outgoing, request_id=asked.digest[:32], wait_seconds=0)
             ended_us = self.clock.now_us()
-            await self.queue.settle(asked, ending_of(outcome, asked.attempts, ended_us), ended_us)
+            await self.queue.settle(asked, ending_of(outcome, asked.attempts - 1, ended_us), ended_us)
         return len(due)
 
     def _is_letter(self, channel: str) -> bool:

@@ -263,8 +263,13 @@ MOST_A_DAY: Final = 3  # so that preferences are no way to write to strangers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedToConfirm:
-    """A message to be sent: the secret stands in its link and is kept nowhere, its digest names the message."""
+    """
+    A message to be sent: the secret stands in its link and is kept nowhere, its digest names the message.
 
+    `attempts` counts this one, and is the right to settle it.
+    """
+
+    id: str
     digest: str
     address: str
     secret: str = field(repr=False)

@@ -356,16 +356,6 @@ async def test_every_origin_gets_its_share_of_a_claim(store: Store) -> None:
     assert {name: origins.count(name) for name in set(origins)} == {"noisy": 3, "calm": 1, "quiet": 1}
 
 
-async def test_two_who_claim_at_once_never_get_the_same(store: Store) -> None:
-    for _ in range(40):
-        await store.ledger.insert(new_delivery(), None)
-
-    passes = await asyncio.gather(*(store.claim(limit=10) for _ in range(8)))
-
-    taken = [claim.id for claims in passes for claim in claims]
-    assert len(taken) == len(set(taken)) == 40
-
-
 async def test_the_next_due_moment_is_the_earliest_that_lies_ahead(store: Store) -> None:
     assert await store.ledger.next_due_us(NOON_US) is None
     for delay in (20, 10, 30):

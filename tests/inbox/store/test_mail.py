@@ -386,29 +386,6 @@ async def test_quiet_hours_that_were_moved_are_kept_to(email_desk: EmailDesk) ->
     assert len(await email_desk.take(MORNING + 2 * 3600 * 1_000_000)) == 1
 
 
-async def test_what_is_leased_is_nobody_elses(email_desk: EmailDesk) -> None:
-    await email_desk.wish(BY_EMAIL)
-    await email_desk.keep(a_notification())
-
-    assert len(await email_desk.take(NOW)) == 1
-    assert await email_desk.take(NOW + LEASE) == []
-
-
-async def test_workers_that_take_at_once_share_nothing(email_desk: EmailDesk) -> None:
-    users = [f"user{number}" for number in range(30)]
-    for user_id in users:
-        await email_desk.wish(BY_EMAIL, user_id)
-        await email_desk.keep(a_notification(user_id))
-    taken: list[str] = []
-    while rounds := await asyncio.gather(*(email_desk.take(NOW) for _ in range(4))):
-        found = [batch.user_id for batches in rounds for batch in batches]
-        if not found:
-            break
-        taken += found
-
-    assert sorted(taken) == sorted(users)
-
-
 async def test_what_a_lost_worker_had_taken_comes_back_as_it_was_whatever_happened_since(email_desk: EmailDesk) -> None:
     await email_desk.wish(AT_NIGHT)
     await email_desk.keep(a_notification(message="One"), a_notification(message="Two"))

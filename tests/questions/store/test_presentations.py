@@ -120,21 +120,6 @@ async def test_a_question_that_ended_gets_no_new_place(
     assert await cards.to_plan(10) == []
 
 
-@pytest.mark.requirement("ask:shown-once")
-async def test_several_who_look_at_once_share_the_cards(
-    store: StoredQuestions, cards: StoredPresentations, question: Question
-) -> None:
-    places = [replace(TELEGRAM, channel=f"telegram-{number}") for number in range(12)]
-    await cards.plan(question.id, ["anna", "ben"], places, NOW)
-
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        looks = (cards.due(NOW, lease_until_us=LEASE, limit=3) for _ in range(8))
-        claims = [claim for some in await asyncio.gather(*looks) for claim in some]
-    claims += await cards.due(NOW, lease_until_us=LEASE, limit=20)
-
-    assert sorted(claim.presentation.channel for claim in claims) == sorted(place.channel for place in places)
-
-
 async def test_looking_while_nothing_is_due_waits_for_no_one_who_writes(tmp_path: Path) -> None:
     async with opened_file(tmp_path) as database:
         cards = StoredPresentations(database, MINT.mint, WRITTEN)

@@ -12,6 +12,7 @@ from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal
 from postroom.delivery.store.ledger import DeliveryLedger, Marked, Written
 from postroom.delivery.store.rows import (
     CLAIMED,
+    CLAIMS,
     INITIALLY,
     INSERT_COLUMNS,
     MARKED_SINCE,
@@ -120,13 +121,13 @@ _CLAIM = f"""
               AND id > due.id) AS following
         WHERE others.latest IS NOT NULL AND one.id = following.id)
     UPDATE messenger.delivery_requests AS one
-    SET status = 'in_progress', fence = fence + 1, lease_until = $2, updated_at = $1
+    SET status = 'in_progress', {CLAIMS.taking("$2")}, updated_at = $1
     WHERE one.id = ANY (ARRAY(SELECT id FROM due)) AND one.status = 'pending'
     RETURNING {CLAIMED}
 """
 _RECLAIM = f"""
     UPDATE messenger.delivery_requests AS one
-    SET fence = fence + 1, lease_until = $3, {MARKED_SINCE}, updated_at = $2
+    SET {CLAIMS.taking("$3")}, {MARKED_SINCE}, updated_at = $2
     WHERE one.id = ANY (ARRAY(
         SELECT id FROM messenger.delivery_requests WHERE status = 'in_progress' AND lease_until < $1
           AND NOT id = ANY ($5)
@@ -141,14 +142,14 @@ _MARK = taking_apart(f"""
     SET sending = true, lease_until = mine.lease_until, updated_at = mine.now, possible_duplicate = mine.repeats
     FROM unnest($1::text[], $2::int4[], $3::int8[], $4::int8[], $5::bool[])
         AS mine (id, fence, lease_until, now, repeats)
-    WHERE one.id = mine.id AND one.fence = mine.fence AND {_HELD}
+    WHERE {CLAIMS.held("one", "mine.id", "mine.fence")} AND {_HELD}
     RETURNING one.id
 """)
 _ADVANCE = f"""
     WITH moved AS (
         UPDATE messenger.delivery_requests AS one
         SET parts_done = $3, lease_until = $4, updated_at = $5, doubtful_since = NULL
-        WHERE id = $1 AND fence = $2 AND {_HELD} RETURNING id),
+        WHERE {CLAIMS.held("one", "$1", "$2")} AND {_HELD} RETURNING id),
     received AS (
         INSERT INTO messenger.delivery_receipts SELECT id, $3, $6, $7, $5, $8, $9 FROM moved ON CONFLICT DO NOTHING)
     SELECT id FROM moved
@@ -177,7 +178,7 @@ _SETTLE = taking_apart(f"""
     WITH done AS (SELECT * FROM {_unnest(_DONE, "mine")}),
     settled AS (
         UPDATE messenger.delivery_requests AS one SET {settling("one", "done")}
-        FROM done WHERE one.id = done.id AND one.fence = done.fence AND {_HELD}
+        FROM done WHERE {CLAIMS.held("one", "done.id", "done.fence")} AND {_HELD}
         RETURNING one.id, one.terminal_at IS NOT NULL AS final),
     attempted AS (
         INSERT INTO messenger.delivery_attempts ({", ".join(_MADE)})

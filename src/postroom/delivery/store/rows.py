@@ -23,7 +23,8 @@ from postroom.delivery.model import (
     WaitReason,
 )
 from postroom.delivery.rules.policy import current_trace_id
-from postroom.delivery.store.tables import DELIVERY_COLUMNS, delivery_refusals
+from postroom.delivery.store.tables import DELIVERY_COLUMNS, delivery_refusals, delivery_requests
+from postroom.kernel.database.claims import Claims
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.rows import values
 from postroom.kernel.values.errors import ErrorClass
@@ -43,6 +44,13 @@ CLAIMED: Final = ", ".join(column.name for column in DELIVERY_COLUMNS if column.
 SNAPSHOT_COLUMNS: Final = tuple(column.name for column in DELIVERY_COLUMNS if column.snapshot)
 SETTLE_COLUMNS: Final = (*(name for name, _ in _KEPT), *(name for name, _ in _SETTLED))
 SNAPSHOT: Final = ", ".join(SNAPSHOT_COLUMNS)
+
+CLAIMS: Final = Claims(
+    delivery_requests,
+    delivery_requests.c.status == str(Status.IN_PROGRESS),
+    fence=delivery_requests.c.fence,
+    lease=delivery_requests.c.lease_until,
+)
 
 # Of a lost worker's row: it was written last when it was marked, or when the part before arrived.
 MARKED_SINCE: Final = "doubtful_since = COALESCE(doubtful_since, CASE WHEN sending THEN updated_at END)"

@@ -13,6 +13,7 @@ from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal
 from postroom.delivery.store.ledger import DeliveryLedger, Marked, Written
 from postroom.delivery.store.rows import (
     CLAIMED,
+    CLAIMS,
     INITIALLY,
     INSERT_COLUMNS,
     MARKED_SINCE,
@@ -68,7 +69,7 @@ _ORIGINS = f"""
     WITH RECURSIVE {origins("delivery_requests", "?1")} SELECT name FROM origin WHERE name IS NOT NULL
 """
 _CLAIM = f"""
-    UPDATE delivery_requests SET status = 'in_progress', fence = fence + 1, lease_until = ?1, updated_at = ?2
+    UPDATE delivery_requests SET status = 'in_progress', {CLAIMS.taking("?1")}, updated_at = ?2
     WHERE id IN (
         SELECT due.id FROM delivery_requests AS due
         WHERE due.status = 'pending' AND due.channel = ?3 AND due.origin_butler = ?4 AND due.not_before <= ?2
@@ -84,7 +85,7 @@ _GIVE_WAY = """
         SELECT min(id) FROM delivery_requests WHERE order_key = ?1 AND status = 'pending' AND origin_butler = ?2)
 """
 _RECLAIM = f"""
-    UPDATE delivery_requests SET fence = fence + 1, lease_until = ?, {MARKED_SINCE}, updated_at = ?
+    UPDATE delivery_requests SET {CLAIMS.taking("?")}, {MARKED_SINCE}, updated_at = ?
     WHERE id IN (
         SELECT id FROM delivery_requests WHERE status = 'in_progress' AND lease_until < ?
           AND id NOT IN (SELECT value FROM json_each(?))
@@ -101,15 +102,15 @@ _MARK = ManyRows(
     UPDATE delivery_requests SET sending = 1, lease_until = mine.lease_until, updated_at = mine.now,
         possible_duplicate = mine.repeats
     FROM mine
-    WHERE delivery_requests.id = mine.id AND delivery_requests.fence = mine.fence AND status = 'in_progress'
+    WHERE {CLAIMS.held("delivery_requests", "mine.id", "mine.fence")} AND status = 'in_progress'
     RETURNING id
     """
     ),
     row=marks(5),
 )
-_ADVANCE = """
+_ADVANCE = f"""
     UPDATE delivery_requests SET parts_done = ?, lease_until = ?, updated_at = ?, doubtful_since = NULL
-    WHERE id = ? AND fence = ? AND status = 'in_progress'
+    WHERE {CLAIMS.held("delivery_requests", "?", "?")} AND status = 'in_progress'
 """
 _SETTLE = ManyRows(
     lambda rows: (
@@ -117,7 +118,7 @@ _SETTLE = ManyRows(
     WITH done ({", ".join(SETTLE_COLUMNS)}, id, fence) AS (VALUES {rows})
     UPDATE delivery_requests SET {settling("delivery_requests", "done")}
     FROM done
-    WHERE delivery_requests.id = done.id AND delivery_requests.fence = done.fence
+    WHERE {CLAIMS.held("delivery_requests", "done.id", "done.fence")}
       AND delivery_requests.status = 'in_progress'
     RETURNING id
     """

@@ -54,6 +54,7 @@ from postroom.inbox.store.waiting import (
     notifications,
     try_lock_inbox,
 )
+from postroom.kernel.database.claims import Claims
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.rows import Columns, read
 from postroom.kernel.values.errors import FieldError, Refused, ValidationError
@@ -79,6 +80,12 @@ _WANTED_AS_PROOF: Final = exists().where(
     person_addresses.c.verified_at.is_(None),
 )
 _WANTED: Final = or_(and_(IS_INBOX, _WANTED_FOR_COPIES), and_(~IS_INBOX, _WANTED_AS_PROOF))
+_LINKS: Final = Claims(
+    email_confirmations,
+    and_(_TABLE.handed_over_at.is_(None), _TABLE.confirmed_at.is_(None), _WANTED),
+    fence=_TABLE.attempts,
+    lease=_TABLE.due_at,
+)
 _log = structlog.get_logger("postroom.pairing")
 
 
@@ -88,18 +95,20 @@ class StoredConfirmations:
         self._people = people
 
     async def take(self, *, now_us: int, lease_until_us: int, copies: bool = True) -> Sequence[AskedToConfirm]:
-        due = and_(_TABLE.handed_over_at.is_(None), _TABLE.confirmed_at.is_(None), _TABLE.due_at <= now_us)
         asked = or_(IS_INBOX, _TABLE.expires_at > now_us) if copies else and_(~IS_INBOX, _TABLE.expires_at > now_us)
-        found = select(email_confirmations).where(due, asked, _WANTED).limit(_MOST_AT_ONCE)
 
         def work(connection: Connection) -> list[AskedToConfirm]:
-            return [*_taken(connection, connection.execute(found).all(), now_us, lease_until_us)]
+            taken = _LINKS.take(connection, asked, limit=_MOST_AT_ONCE, now_us=now_us, lease_until_us=lease_until_us)
+            return [*_taken(connection, taken, now_us)]
 
         return await self._database.write(work)
 
-    async def settle(self, asked: AskedToConfirm, ending: Ending, now_us: int) -> None:
-        mine = update(email_confirmations).where(_TABLE.digest == asked.digest)
-        await self._database.write(lambda connection: connection.execute(mine.values(_ended(ending, now_us))))
+    async def settle(self, asked: AskedToConfirm, ending: Ending, now_us: int) -> bool:
+        """False when it was taken up by another meanwhile."""
+        ended, unsent = _ended(ending, now_us), _TABLE.handed_over_at.is_(None)
+        return await self._database.write(
+            lambda connection: _LINKS.write(connection, asked.id, asked.attempts, ended, unsent)
+        )
 
     async def claim(self, secret: str, now_us: int) -> AddressClaim | None:
         row = await self._database.read(lambda connection: _open(connection, secret, now_us))
@@ -169,20 +178,15 @@ def ask_to_confirm(connection: Connection, user_id: str, address: str, now_us: i
     )
 
 
-def _taken(
-    connection: Connection, rows: Sequence[Row[Any]], now_us: int, lease_until_us: int
-) -> Iterator[AskedToConfirm]:
+def _taken(connection: Connection, rows: Sequence[Row[Any]], now_us: int) -> Iterator[AskedToConfirm]:
     for row in rows:
         secret = new_secret()
         values = {
             "digest": rules_digest(secret),
-            "due_at": lease_until_us,
             "expires_at": now_us + seconds(LINK_LIFE_SECONDS) if row.purpose == Purpose.INBOX else row.expires_at,
-            "attempts": row.attempts + 1,
         }
-        mine = and_(_TABLE.id == row.id, _TABLE.attempts == row.attempts)
-        if connection.execute(update(email_confirmations).where(mine).values(values)).rowcount:
-            yield read(AskedToConfirm, row, digest=rules_digest(secret), secret=secret)
+        _LINKS.write(connection, row.id, row.attempts, values)
+        yield read(AskedToConfirm, row, digest=rules_digest(secret), secret=secret)
 
 
 def _open(connection: Connection, secret: str, now_us: int) -> Row[Any] | None:
@@ -204,6 +208,18 @@ def _ended(ending: Ending, now_us: int) -> Columns:
 
 
 _EMAILS_TABLE: Final = deferred_emails.c
+_DUE: Final = case(
+    (_EMAILS_TABLE.lease_until > _EMAILS_TABLE.deliver_after, _EMAILS_TABLE.lease_until),
+    else_=_EMAILS_TABLE.deliver_after,
+)
+_BATCHES: Final = Claims(  # decided before, but never settled: they leave as they were
+    deferred_emails,
+    and_(_OPEN, _EMAILS_TABLE.batch_id.is_not(None)),
+    fence=_EMAILS_TABLE.fence,
+    lease=_EMAILS_TABLE.lease_until,
+    due=_DUE,
+    key=[_EMAILS_TABLE.batch_id],
+)
 
 Mint = Callable[[int], str]
 
@@ -229,16 +245,13 @@ class StoredEmails:
         return await self._database.write(work)
 
     async def settle(self, batch: Batch, ending: Ending, now_us: int) -> bool:
-        mine = and_(_EMAILS_TABLE.batch_id == batch.id, _EMAILS_TABLE.fence == batch.fence, _OPEN)
-        settled = update(deferred_emails).where(mine).values(_emails_ended(ending, now_us))
-        return await self._database.write(lambda connection: connection.execute(settled).rowcount > 0)
+        ended = _emails_ended(ending, now_us)
+        return await self._database.write(
+            lambda connection: _BATCHES.write(connection, batch.id, batch.fence, ended, _OPEN)
+        )
 
     async def next_due_us(self) -> int | None:
-        later = case(
-            (_EMAILS_TABLE.lease_until > _EMAILS_TABLE.deliver_after, _EMAILS_TABLE.lease_until),
-            else_=_EMAILS_TABLE.deliver_after,
-        )
-        due = select(func.min(later)).where(_OPEN)
+        due = select(func.min(_DUE)).where(_OPEN)
         return await self._database.read(lambda connection: connection.execute(due).scalar())
 
 
@@ -253,23 +266,15 @@ class _Take:
     terms: Terms
     mint: Mint
 
-    @property
-    def due(self) -> ColumnElement[bool]:
-        free = or_(_EMAILS_TABLE.lease_until.is_(None), _EMAILS_TABLE.lease_until < self.now_us)
-        return and_(_OPEN, _EMAILS_TABLE.deliver_after <= self.now_us, free)
-
     def again(self) -> Iterator[Batch]:
-        """Decided before, but never settled: as they were, only under a new fence."""
-        batched = and_(self.due, _EMAILS_TABLE.batch_id.is_not(None))
-        found = select(_EMAILS_TABLE.batch_id, _EMAILS_TABLE.fence).where(batched).distinct().limit(_MOST_AT_ONCE)
-        for batch_id, fence in self.connection.execute(found).all():
-            mine = and_(batched, _EMAILS_TABLE.batch_id == batch_id, _EMAILS_TABLE.fence == fence)
-            taken = update(deferred_emails).where(mine).values(fence=fence + 1, lease_until=self.lease_until_us)
-            if self.connection.execute(taken).rowcount:
-                yield _batch(self.connection, batch_id)
+        taken = _BATCHES.take(
+            self.connection, limit=_MOST_AT_ONCE, now_us=self.now_us, lease_until_us=self.lease_until_us
+        )
+        for batch_id in dict.fromkeys(row.batch_id for row in taken):
+            yield _batch(self.connection, batch_id)
 
     def fresh(self) -> Iterator[Batch]:
-        waiting = and_(self.due, _EMAILS_TABLE.batch_id.is_(None))
+        waiting = and_(_OPEN, _EMAILS_TABLE.batch_id.is_(None), self.now_us >= _DUE)
         users = select(_EMAILS_TABLE.user_id).where(waiting).group_by(_EMAILS_TABLE.user_id).limit(_MOST_AT_ONCE)
         for user_id in self.connection.execute(users).scalars().all():
             if try_lock_inbox(self.connection, user_id):

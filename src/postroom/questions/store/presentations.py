@@ -11,8 +11,9 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, or_, select, update
 
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
+from postroom.kernel.database.claims import Claims
 from postroom.kernel.database.engine import Database, Repeated, insert_for
-from postroom.kernel.database.rows import read, values
+from postroom.kernel.database.rows import Columns, read, values
 from postroom.kernel.values.ids import SECOND_US
 from postroom.message.delivery import Status
 from postroom.questions.model import (
@@ -45,6 +46,12 @@ from postroom.questions.store.tables import (
 
 _ON_SHOW: Final = (PresentationStatus.SHOWN, PresentationStatus.UNCERTAIN)
 _TO_DO: Final = (PresentationStatus.PLANNED, PresentationStatus.CLOSING, *_ON_SHOW)
+_CLAIMS: Final = Claims(
+    presentations,
+    presentations.c.status.in_([str(status) for status in _TO_DO]),
+    fence=presentations.c.fence,
+    lease=presentations.c.due_at,
+)
 _TokensOf = Callable[[PresentationClaim], Sequence[Token]]
 
 
@@ -102,11 +109,6 @@ class Written(NamedTuple):
 
 
 class StoredPresentations:
-    """
-    Lease and fence: a claim lasts until its lease runs out; then the next one to look takes it up with a higher fence,
-    and whatever the first one still writes is refused.
-    """
-
     def __init__(self, database: Database, mint: Callable[[int], str], written: Written) -> None:
         self._database = database
         self._repeated = Repeated(database)
@@ -154,37 +156,21 @@ class StoredPresentations:
         Of a question that has ended meanwhile only those come that an earlier claim may have sent:
         find out, and tell `presented`. What `tokens_of` says of a claim is issued with it.
         """
-        table = presentations.c
-        first_us = await self._first_due_us()
+        first_us = await _CLAIMS.first_due_us(self._repeated)
         if first_us is None or first_us > now_us:
             return []
-        due = select(table.id).where(table.due_at <= now_us, _status_in(_TO_DO)).order_by(table.due_at).limit(limit)
 
         def work(connection: Connection) -> list[PresentationClaim]:
-            ids = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
-            if not ids:  # another process was faster
-                return []
-            change = update(presentations).where(table.id.in_(ids))
-            connection.execute(change.values(due_at=lease_until_us, fence=table.fence + 1))
-            claims = _claims(connection, ids)
+            taken = _CLAIMS.take(connection, limit=limit, now_us=now_us, lease_until_us=lease_until_us)
+            claims = _claims(connection, [row.id for row in taken])
             _issue(connection, [token for claim in claims for token in tokens_of(claim)])
             return claims
 
         return await self._database.write(work)
 
-    async def _first_due_us(self) -> int | None:
-        """Asked every second, and mostly there is none: it costs a household at rest no transaction that writes."""
-        table = presentations.c
-        to_do = (table.due_at.is_not(None), _status_in(_TO_DO))
-        first = select(table.due_at).where(*to_do).order_by(table.due_at).limit(1)
-        return await self._repeated.read("first due", lambda connection: connection.execute(first).scalar())
-
     async def let_go(self, before_us: int, now_us: int) -> None:
-        """Claims that last until then at most belong to no one any more: they are due at once."""
-        table = presentations.c
-        theirs = (table.due_at > now_us, table.due_at <= before_us, table.fence > 0, _status_in(_TO_DO))
-        change = update(presentations).where(*theirs).values(due_at=now_us)
-        await self._database.write(lambda connection: connection.execute(change))
+        """What an earlier process had in hand, up to leases that end then."""
+        await self._database.write(lambda connection: _CLAIMS.let_go(connection, before_us=before_us, now_us=now_us))
 
     async def next_due(self, after_us: int) -> int | None:
         table = presentations.c
@@ -360,10 +346,8 @@ def _issue(connection: Connection, tokens: Sequence[Token]) -> None:
     _insert_new(connection, presentation_tokens, ["token_hash"], rows)
 
 
-def _write(connection: Connection, claim: PresentationClaim, values: dict[str, Any]) -> bool:
-    table = presentations.c
-    mine = update(presentations).where(table.id == claim.presentation.id, table.fence == claim.fence)
-    return connection.execute(mine.values(values)).rowcount == 1
+def _write(connection: Connection, claim: PresentationClaim, values: Columns) -> bool:
+    return _CLAIMS.write(connection, claim.presentation.id, claim.fence, values)
 
 
 def _give_up(connection: Connection, claim: PresentationClaim) -> bool:

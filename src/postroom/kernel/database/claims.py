@@ -1,0 +1,122 @@
+"""
+Lease and fence: how any number of workers share the rows of a table, and each is worked on by one of them.
+
+Who takes a row has it until its lease ends, under a fence higher than all before. When the lease has ended, the next
+one who looks takes it up; whatever the first one still writes is refused, because the fence has moved on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    ColumnElement,
+    Connection,
+    Row,
+    Table,
+    and_,
+    bindparam,
+    select,
+    tuple_,
+    update,
+)
+
+from postroom.kernel.database.engine import Repeated
+from postroom.kernel.database.rows import Columns
+
+_NOW: Final[BindParameter[int]] = bindparam("at_now")  # no column is called like one of these
+_KEYS: Final[BindParameter[Any]] = bindparam("these_keys", expanding=True)
+
+
+class Claims:
+    """
+    The claims on one table, which is a constant of its slice.
+
+    `waiting`: the rows with which there is something to do. `lease`: until when one is somebody's; a row that nobody
+    has may have its own moment there, before which it is not due. `due`: from when on it may be taken, where that is
+    not simply the lease. Without a lease, what was taken waits no more, and its slice knows when its owner is lost.
+    `key`: several rows that share one are taken and settled together.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        waiting: ColumnElement[bool],
+        *,
+        fence: Column[int],
+        lease: Column[Any] | None = None,
+        due: ColumnElement[int] | None = None,
+        order: ColumnElement[Any] | None = None,
+        key: Sequence[Column[Any]] | None = None,
+    ) -> None:
+        due = lease if due is None else due
+        self._key = tuple(table.primary_key.columns if key is None else key)
+        self._fence, self._lease, self._waiting = fence, lease, waiting
+        self._free = waiting if due is None else and_(waiting, due <= _NOW)
+        self._order = due if order is None else order
+        keys: ColumnElement[Any] = self._key[0] if len(self._key) == 1 else tuple_(*self._key)
+        self._found = select(*self._key).where(self._free).order_by(self._order)
+        # Asked again in the change: a rival may have taken rows of the same key between the two.
+        self._taken = update(table).where(keys.in_(_KEYS), self._free).values({fence: fence + 1}).returning(table)
+        self._change = update(table)
+        self._first = select(due).where(waiting, due.is_not(None)).order_by(due).limit(1) if due is not None else None
+
+    async def first_due_us(self, repeated: Repeated) -> int | None:
+        """Asked every second, and mostly there is nothing: it costs a household at rest no transaction that writes."""
+        if self._first is None:
+            return None
+        first = self._first
+        return await repeated.read(self, lambda connection: connection.execute(first).scalar())
+
+    def take(
+        self,
+        connection: Connection,
+        *also: ColumnElement[bool],
+        limit: int,
+        now_us: int,
+        lease_until_us: int | None = None,
+        values: Columns | None = None,
+    ) -> list[Row[Any]]:
+        """Those that come first and are nobody's, as they are from now on; rivals at the same moment get others."""
+        found = self._found.where(*also).limit(limit).with_for_update(skip_locked=True)
+        keys = list(dict.fromkeys(map(self._named, connection.execute(found, {"at_now": now_us}))))
+        if not keys:
+            return []
+        lease = {self._lease: lease_until_us} if self._lease is not None else {}
+        taken = self._taken.values({**lease, **(values or {})})
+        rows = connection.execute(taken, {"these_keys": keys, "at_now": now_us}).all()
+        places = {key: place for place, key in enumerate(keys)}
+        return sorted(rows, key=lambda row: places[self._named(row)])
+
+    def write(
+        self, connection: Connection, key: Any, fence: int, values: Columns, *expected: ColumnElement[bool]
+    ) -> bool:
+        """For whoever has it: settle it, give it back, or renew its lease. False when the fence has moved on."""
+        named = zip(self._key, key if len(self._key) > 1 else (key,), strict=True)
+        mine = (*(column == value for column, value in named), self._fence == fence, *expected)
+        return connection.execute(self._change.where(*mine).values(values)).rowcount > 0
+
+    def let_go(self, connection: Connection, *, before_us: int, now_us: int) -> None:
+        """Claims that last until then at most belong to a process that is no more: they are due at once."""
+        assert self._lease is not None  # noqa: S101  # narrows the type
+        theirs = (self._waiting, self._fence > 0, self._lease > now_us, self._lease <= before_us)
+        connection.execute(self._change.where(*theirs).values({self._lease: now_us}))
+
+    # What the statements of a hot path say of it, which talk to the driver in their own SQL.
+
+    def taking(self, lease_until: str) -> str:
+        """In the SET list of the statement that takes."""
+        assert self._lease is not None  # noqa: S101  # narrows the type
+        return f"{self._fence.name} = {self._fence.name} + 1, {self._lease.name} = {lease_until}"
+
+    def held(self, row: str, key: str, fence: str) -> str:
+        """In the condition of a statement that writes for whoever has the row under this fence."""
+        [named] = self._key
+        return f"{row}.{named.name} = {key} AND {row}.{self._fence.name} = {fence}"
+
+    def _named(self, row: Row[Any]) -> Any:
+        values = tuple(getattr(row, column.name) for column in self._key)
+        return values[0] if len(values) == 1 else values
