@@ -325,6 +325,7 @@ HOUSE: Sections = {
         "channel-declares": "A shipped channel carries exactly what it declares.",
         "channels-table": "What README says each kind of channel can do is what the kind declares.",
         "channel-asked-by-capability": "Outside the channels and the sandbox nothing asks for a channel by name.",
+        "channel-kinds": "Kinds of channels are found by entry point, another package's too; none takes our names.",
         "channel-settings-win": "A household's own timeouts, pauses and limits win over what a channel asks for.",
         "channel-first-version": "A channel of one's own that declares nothing goes on as it did.",
         "channel-suite": "Every channel passes the suite that authors of channels install.",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from tests.contract import apprise_service, beeper, discord, email, ntfy, slack, telegram, webhook, webpush
+from importlib import import_module
+from types import ModuleType
 
+from tests.contract import beeper
+
+from postroom.settings.accounts import shipped_kinds
 from postroom.testing import Case
 
-CASES: tuple[Case, ...] = (
-    telegram.CASE,
-    email.CASE,
-    beeper.CASE,
-    ntfy.CASE,
-    slack.CASE,
-    discord.CASE,
-    webhook.CASE,
-    webpush.CASE,
-    apprise_service.CASE,
-)
+
+def of_kind(kind: str) -> ModuleType:
+    """It has a `CASE`, the `OPTIONS` of an account, and the `THREAD` that a message could belong to."""
+    return import_module(f"tests.channels.{kind}.case")
+
+
+CASES: tuple[Case, ...] = (*(of_kind(kind).CASE for kind in shipped_kinds()), beeper.CASE)

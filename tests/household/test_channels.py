@@ -31,41 +31,24 @@ from postroom.settings import Settings
 from postroom.settings.accounts import Surroundings
 from postroom.settings.written import SHIPPED
 from tests.architecture.tree import ROOT
+from tests.contract.cases import of_kind
 from tests.household.living import QUICK, Living, living, settings_for
 from tests.patience import PATIENCE_SECONDS
 from tests.support.kinds import KINDS
 
-OPTIONS: dict[str, dict[str, Any]] = {
-    "telegram": {"token": "1:a"},
-    "email": {"address": "us@example.org", "imap_host": "imap.example.org", "authserv_id": "mx.example.org"},
-    "ntfy": {"url": "https://ntfy.example.org"},
-    "slack": {"bot_token": "xoxb-1-2-a", "app_token": "xapp-1-a"},
-    "discord": {"bot_token": "MTIz.abc.def"},
-    "webhook": {"url": "https://example.org/hook"},
-    "apprise": {"url": "json://example.org/"},
-}
-ADDRESSES = {
-    "telegram": "@Someone",
-    "email": "a@x.org",
-    "ntfy": "alerts",
-    "slack": "U024BE7LH",
-    "discord": "user:123456789012345678",
-    "webhook": "Bob",
-    "apprise": "-",
-}
-
 
 @pytest.mark.requirement("chan:one-list")
-@pytest.mark.parametrize("kind", OPTIONS)
+@pytest.mark.parametrize("kind", KINDS)
 async def test_every_kind_is_made_under_the_accounts_own_name(home: Path, kind: str) -> None:
-    settings = settings_for(home, {"channels": {"mine": {"kind": kind, **OPTIONS[kind]}}})
+    case = of_kind(kind)
+    settings = settings_for(home, {"channels": {"mine": {"kind": kind, **case.OPTIONS}}})
     channel: Channel = build_channels(settings, None)["mine"]
     await channel.close()
 
     can, declared = channel.capabilities, KINDS[kind]
     assert channel.name == "mine"
     assert (can.buttons, can.inbound, can.receipt) == (declared.buttons, declared.inbound, declared.receipt)
-    assert address_forms(settings)["mine"](ADDRESSES[kind]) == channel.address(ADDRESSES[kind]) is not None
+    assert address_forms(settings)["mine"](case.CASE.address) == channel.address(case.CASE.address) is not None
 
 
 @pytest.mark.requirement("chan:answers-topic")

@@ -225,7 +225,8 @@ _SETTINGS = """\
 # trusted = false
 
 # More accounts, each under a name of its own; what NAME is, `postroom notify --channel NAME` says.
-# kind is telegram, email, ntfy, slack, discord, webhook or apprise; ${VARIABLE} stands for a variable's value.
+# kind is one of {kinds}.
+# ${VARIABLE} stands for a variable's value.
 # [channels.slack-work]
 # kind = "slack"
 # bot_token = "${SLACK_TOKEN}"
@@ -240,6 +241,7 @@ def init(
     json: Json = False,
 ) -> None:
     """Write an editable household: settings and one folder per butler."""
+    from postroom.settings.accounts import kind_names
     from postroom.settings.roster import shipped_roster
 
     roster = directory / "roster"
@@ -252,7 +254,7 @@ def init(
         target = roster / source.parent.name / "butler.toml"
         target.parent.mkdir(parents=True)
         shutil.copyfile(source, target)
-    (directory / "postroom.toml").write_text(_SETTINGS, encoding="utf-8")
+    (directory / "postroom.toml").write_text(_SETTINGS.replace("{kinds}", ", ".join(kind_names())), encoding="utf-8")
     command = shlex.join(["postroom", "up", "--home", str(directory), "--roster", str(roster)])
     if json:
         say_json({"home": str(directory), "roster": str(roster), "command": command})

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from urllib.parse import unquote
 
 from tests.channels.discord.as_shown import markup, seen
-from tests.contract.discord_person import DIRECT, PERSON, person_on
+from tests.channels.discord.person import DIRECT, PERSON, person_on
 from tests.contract.form_files import form_files
 
 from postroom.channels.discord.building import DiscordRequest
@@ -180,6 +180,9 @@ OWN = [
     ),
 ]
 
+OPTIONS = {"bot_token": TOKEN}
+"""As a household would set an account."""
+THREAD = "55"
 CASE = Case(
     name="discord",
     connect=connect,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.header import decode_header, make_header
 from typing import Any
 
-from tests.contract.ntfy_person import person_on
+from tests.channels.ntfy.person import person_on
 
 from postroom.channels.ntfy.building import NtfyCall
 from postroom.channels.ntfy.channel import Ntfy
@@ -126,6 +126,9 @@ def put(provider: HttpProvider) -> list[tuple[str, bytes]]:
     return [(str(make_header(decode_header(one.headers["filename"]))), one.content) for one in files]
 
 
+OPTIONS = {"url": "https://ntfy.example.org"}
+"""As a household would set an account."""
+THREAD = "hwQ2YpKdmg"
 CASE = Case(
     name="ntfy",
     connect=connect,

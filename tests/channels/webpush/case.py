@@ -97,6 +97,9 @@ def taken_as(number: int) -> Reply:
     return raw_reply(201, b"", headers=f"Location: https://push.example.org/m/their-{number}\r\n")
 
 
+OPTIONS = {"contact": "mailto:us@example.org"}
+"""As a household would set an account."""
+THREAD = "their-17"
 CASE = Case(
     name="webpush",
     connect=connect,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from tests.channels.telegram.person import person_on
 from tests.contract.bot_api import Reply, Trouble, accepted, raw_reply, refused
 from tests.contract.form_files import form_files
-from tests.contract.telegram_person import person_on
 
 from postroom.channels.telegram.building import TelegramCall
 from postroom.channels.telegram.channel import Telegram
@@ -107,6 +107,9 @@ OWN = [
     ),
 ]
 
+OPTIONS = {"token": TOKEN}
+"""As a household would set an account."""
+THREAD = "55"
 CASE = Case(
     name="telegram",
     connect=connect,

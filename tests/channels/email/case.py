@@ -86,6 +86,9 @@ OWN = [
     Situation(id="garbage/before the message", script=_step("DATA", b"250 what"), raises=TargetUnavailable, taken=0),
 ]
 
+OPTIONS = {"address": "us@example.org", "imap_host": "imap.example.org", "authserv_id": "mx.example.org"}
+"""As a household would set an account."""
+THREAD = "<a@example.org>"
 CASE = Case(
     name="email",
     connect=connect,

@@ -83,6 +83,9 @@ OWN = [
     Situation(id="garbage/not HTTP", script=Reply(raw=b"\x00\x01 hello\r\n\r\n", close=True), raises=OutcomeUncertain),
 ]
 
+OPTIONS = {"url": "https://example.org/hook"}
+"""As a household would set an account."""
+THREAD = "their-17"
 CASE = Case(
     name="webhook",
     connect=connect,

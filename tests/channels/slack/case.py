@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
-from tests.contract.slack_person import DIRECT, PERSON, person_on
+from tests.channels.slack.person import DIRECT, PERSON, person_on
 
 from postroom.channels.slack.channel import Slack
 from postroom.channels.slack.web_api import SlackCall
@@ -166,6 +166,9 @@ OWN = [
     _editing("garbage", raw_reply(200, b"<html>ok</html>"), OutcomeUncertain),
 ]
 
+OPTIONS = {"bot_token": BOT_TOKEN, "app_token": APP_TOKEN}
+"""As a household would set an account."""
+THREAD = "1.5"
 CASE = Case(
     name="slack",
     connect=connect,

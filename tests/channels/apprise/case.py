@@ -48,6 +48,9 @@ UNEXPLAINED = [
     *("connection-refused", "handshake-cut", "early-hints"),
 ]
 
+OPTIONS = {"url": "json://example.org/"}
+"""As a household would set an account."""
+THREAD = "1"
 CASE = Case(
     name="apprise",
     connect=connect,
