@@ -47,13 +47,14 @@ def command(variables: Mapping[str, str], *words: str, seconds: float = 60) -> I
             process.stdout.close()
 
 
-def wait_for(process: subprocess.Popen[str] | WarmProcess, text: str) -> None:
+def wait_for(process: subprocess.Popen[str] | WarmProcess, text: str) -> str:
+    """The line that says it."""
     assert process.stdout is not None
     seen = []
     for line in process.stdout:
         seen.append(line)
         if text in line:
-            return
+            return line
     raise AssertionError(f"the process ended without saying {text!r}:\n{''.join(seen)}")
 
 

@@ -29,7 +29,7 @@ from tests.household.living import Living, started
 from tests.household.living import settings_for as settings_of
 from tests.household.processes import command, environment, part, wait_for
 from tests.patience import PATIENCE_SECONDS
-from tests.services.ports import free_port
+from tests.services.ports import connection_from, free_port
 from tests.services.warm_process import WarmProcess, run
 
 # `postroom up` as a real process: first message, orderly stop, next start, and what it says when it cannot start.
@@ -259,6 +259,24 @@ def test_a_taken_port_gives_one_clear_sentence(home: Path, taken: str) -> None:
     assert "Traceback" not in done.stderr
     [sentence] = [line for line in done.stderr.splitlines() if line.startswith("postroom:")]
     assert variables[name] in sentence and name in sentence
+
+
+@pytest.mark.timeout(180)
+def test_a_port_that_an_outgoing_connection_has_for_a_while_is_waited_for_and_said_why(home: Path) -> None:
+    variables = environment(home)
+    name = "POSTROOM_PORTS__API"
+    with connection_from(int(variables[name])) as caller:
+        process = WarmProcess(variables, "up")
+        try:
+            waits = wait_for(process, "port.waits")
+            caller.close()
+            wait_for(process, "Postroom is up.")
+        finally:
+            stop(process)
+            process.stdout.close()
+
+    assert "a connection of this machine uses the port as its own end" in waits
+    assert variables[name] in waits
 
 
 @pytest.mark.timeout(180)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import random
 import socket
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _LOWEST = 20_000
@@ -27,6 +30,16 @@ def free_port() -> int:
             _handed_out.add(port)
             return port
     raise RuntimeError("no free loopback port found")
+
+
+@contextmanager
+def connection_from(port: int = 0) -> Iterator[socket.socket]:
+    """An outgoing connection that has this port at its own end, or any; its end leaves nothing behind."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as caller:
+        caller.bind(("127.0.0.1", port))
+        caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        caller.connect(server.getsockname())
+        yield caller
 
 
 def _share() -> tuple[int, int]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import resource
-import socket
-import struct
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
-import structlog
 from starlette.types import Message, Receive, Scope, Send
-from tests.patience import PATIENCE_SECONDS
+from tests.services.ports import connection_from
 
 from postroom.kernel.serving import servers as connections
 from postroom.kernel.serving.servers import (
@@ -268,50 +265,9 @@ async def test_the_requests_of_one_token_leave_room_for_all_others() -> None:
         assert await one.asks(of(b"ci")) == b"HTTP/1.1 200 OK"
 
 
-def test_it_says_where_another_port_is_set() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(PortTaken, match=r"set another in its file\.$"):
-        bind("health", "127.0.0.1", port_of(taken), where_set="in its file")
-
-
-@contextmanager
-def outgoing() -> Iterator[socket.socket]:
-    """A connection whose own end has some port; its end leaves nothing behind."""
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as caller:
-        caller.bind(("127.0.0.1", 0))
-        caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        caller.connect(server.getsockname())
-        yield caller
-
-
-async def test_a_port_that_an_outgoing_connection_holds_is_waited_for() -> None:
-    with outgoing() as caller:
-        port = port_of(caller)
-        with pytest.raises(PortTaken, match="nobody listens there"):
-            bind("api", "127.0.0.1", port)
-        with structlog.testing.capture_logs() as told:
-            waiting = asyncio.create_task(bind_patiently("api", "127.0.0.1", port))
-            await asyncio.sleep(0)
-        assert not waiting.done()
-        [line] = told
-        assert (line["event"], line["part"], line["port"], line["seconds"]) == ("port.waits", "api", port, 60.0)
-        assert "a connection of this machine uses the port as its own end" in line["reason"]
-
-        caller.close()
-
-        with await waiting as listener:
-            assert port_of(listener) == port
-
-
 async def test_after_some_time_the_connection_is_named_as_the_cause() -> None:
-    with outgoing() as caller, pytest.raises(PortTaken, match="a connection of this machine uses the port"):
+    with connection_from() as caller, pytest.raises(PortTaken, match="a connection of this machine uses the port"):
         await bind_patiently("api", "127.0.0.1", port_of(caller), 0.2)
-
-
-async def test_a_port_where_somebody_listens_is_not_waited_for() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(PortTaken) as raised:
-        await asyncio.wait_for(bind_patiently("api", "127.0.0.1", port_of(server), 3600.0), PATIENCE_SECONDS)
-
-    assert not raised.value.passing and "nobody listens" not in str(raised.value)
 
 
 class WhenAskedApplication:
