@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
-from tests.console.appearance import is_accessible, looks_right
+from tests.console.appearance import is_accessible, looks_right, seen_as
 from tests.console.asked import ANNA, BEN, HEALTH, admit, ask, asking, now
 from tests.console.browser import IN_BROWSER, PHONE, Site, console_site, path_of, tab_to
 from tests.console.http import calling
+from tests.household.asked_household import letter, link_in, phone
 from tests.household.living import LIFTED, QUICK
 
 from postroom.kernel.values.principal import OPERATOR, Principal
@@ -442,3 +443,35 @@ async def test_a_question_in_markdown_looks_so_and_reads_well_in_the_list(site: 
     await page.goto(page.url.rpartition("/")[0])
     heading = page.locator(f"#asked-{asked.id}")
     await expect(heading).to_have_text("Ship it?")
+
+
+# The page behind the link in a mail, which is all that a person outside the console ever sees.
+GROUND = "getComputedStyle(document.body).backgroundColor"
+
+
+async def grounds(page: Page) -> list[str]:
+    found = []
+    for scheme in ("light", "dark"):
+        await seen_as(page, PHONE, scheme)
+        found.append(await page.evaluate(GROUND))
+    return found
+
+
+async def test_the_page_behind_a_link_looks_as_the_console_and_says_what_the_card_says(site: Site) -> None:
+    console = await grounds(await site.signed_in())
+    asked = {"options": ["yes", "no"], "context": "Build 9 is green.", "channels": ["telegram", "email"]}
+    await ask(site.home, "Ship it by mail?", OPERATOR, **asked)
+    card = await phone(site.home, "Ship it by mail?")
+    page = await site.page()
+    await page.goto(link_in(await letter(site.home, "Ship it by mail?")))
+    words = await page.inner_text("main")
+
+    assert await grounds(page) == console and console[0] != console[1]
+    await is_accessible(page, "behind a link")
+    assert card["text"].startswith("Your household asks") and "Your household asks Sandbox owner" in words
+    assert [line for line in card["text"].splitlines()[1:] if line not in words] == []
+    await page.get_by_label("yes").check()
+    await page.get_by_role("button", name="Send answer").click()
+    await expect(page.get_by_role("status")).to_contain_text("Your answer was noted")
+    await phone(site.home, "✅ yes: answered by")
+    assert site.mishaps == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 
 import pytest
@@ -12,7 +10,7 @@ from tests.questions.sample_questions import new_question
 from tests.support.markdown_texts import inked, markdown
 
 from postroom.kernel.text.markdown import parse
-from postroom.questions.links.page import HEADERS, question_page
+from postroom.questions.links.page import question_page
 
 OWN_TAGS = re.compile(
     r"</?(?:!doctype|html|head|meta|title|style|body|main|h1|p|small|div|pre|details|summary|ul|li|code|form|input|"
@@ -53,20 +51,3 @@ def test_whatever_is_asked_makes_no_tag_of_its_own_and_loses_nothing(source: str
     for entity, sign in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#x27;", "'"), ("&amp;", "&")):
         seen = seen.replace(entity, sign)
     assert inked(seen) == inked(parse(source).text)
-
-
-def test_it_says_who_asks_and_until_when_as_the_card_does() -> None:
-    shown = page("Ship it?", asker="operator")
-
-    assert "Your household asks Anna" in shown and "operator" not in shown.partition("<main>")[2]
-    assert re.search(r"Answer by \d\d:\d\d UTC|Answer by \d{4}-", shown)
-
-
-def test_it_looks_as_the_console_does_and_its_own_policy_lets_it() -> None:
-    shown = page("Ship it?")
-    style = re.search(r"<style>(.*?)</style>", shown, re.DOTALL)
-
-    assert style is not None
-    assert "--ground: light-dark(" in style[1] and "@import" not in style[1] and "url(" not in style[1]
-    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
-    assert f"style-src 'sha256-{digest}'" in HEADERS["Content-Security-Policy"]
