@@ -166,14 +166,27 @@ async def test_a_reply_to_a_notice_brings_the_notice_to_the_butler(house: Talkin
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.requirement("talk:commands")
-async def test_the_owner_sees_the_notes_of_the_owners_inbox(house: Talking) -> None:
+async def test_the_owner_sees_the_notes_of_the_owners_inbox_as_data(house: Talking) -> None:
     peer = HttpPeer("api", f"{house.household.addresses['api']}/mcp", house.token("operator"))
     try:
-        await peer.call("send_notification", {"message": "The parcel is here"}, 30)
+        for note in ("The parcel {is} here", "/stop"):
+            await peer.call("send_notification", {"message": note}, 30)
     finally:
         await peer.close()
     await write(house, "/inbox")
-    await phone(house, "1 unread in your inbox:")
+    await phone(house, "2 unread in your inbox:\n• /stop\n• The parcel {is} here")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.requirement("talk:commands")
+async def test_what_is_asked_and_open_is_listed_as_data_wherever_the_command_stands(house: Talking) -> None:
+    await ask(house, question="Ship {it}?", to="Person 2023")
+    [card] = await house.said(2023)
+    await house.write(2023, " /ASKS@postroom_sandbox_bot ", reply_to_message_id=card["message_id"])
+    await house.write(2023, "/why")
+
+    said = [one["text"] for one in await house.said(2023, 3)][1:]
+    assert said == [f"{ENGLISH.asks.format(count=1)}\n• Ship {{it}}?", ENGLISH.why_none]
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -307,6 +320,17 @@ async def test_in_a_group_a_butler_answers_people_it_knows_when_they_name_the_bo
 
 
 @pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.requirement("talk:groups", "talk:commands")
+async def test_in_a_group_only_commands_that_tell_the_others_nothing_are_answered(house: Talking) -> None:
+    for command in ("/stop", "/inbox@postroom_sandbox_bot", "/stop@postroom_sandbox_bot"):
+        await house.write(-501, command, from_id=2011)
+
+    said = [one["text"] for one in await house.said(-501, 2)]
+    assert said == [ENGLISH.command_in_private.format(word="inbox"), ENGLISH.nothing_runs]
+    await house.kept(-501, "refused", "handled", "handled")
+
+
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.requirement("talk:commands")
 async def test_commands_work_without_a_model_and_in_the_persons_language(house: Talking) -> None:
     async with house.http.get(
@@ -323,12 +347,12 @@ async def test_commands_work_without_a_model_and_in_the_persons_language(house: 
     await house.write(2012, script(say="Gut."))
     await house.said(2012)
     await house.kept(2012, "answered")
-    commands = ("/help", "/status", "/inbox@postroom_sandbox_bot", "/asks", "/stop", "/why", "/pair")
+    commands = ("/help", "/status", "/inbox@postroom_sandbox_bot", "/asks", "/stop", "/why", "/pair", "/general")
     for number, command in enumerate(commands):
         await house.write(2012, command)
         await house.said(2012, number + 2)
 
-    said = [one["text"] for one in await house.said(2012, 8)][1:]
+    said = [one["text"] for one in await house.said(2012, 9)][1:]
     assert said == [
         GERMAN.help.format(names="/general, /health"),
         GERMAN.status.format(running=GERMAN.idle, count=1, most=4) + "\n" + GERMAN.default.format(butler="health"),
@@ -337,6 +361,7 @@ async def test_commands_work_without_a_model_and_in_the_persons_language(house: 
         GERMAN.nothing_runs,
         GERMAN.why.format(butler="health", reason="health is the person's default butler", status="answered"),
         GERMAN.paired.format(name="Person 2012"),
+        GERMAN.nothing_asked.format(butler="general"),
     ]
 
 

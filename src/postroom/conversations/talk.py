@@ -323,19 +323,21 @@ class Talk:
                 forwarded = message.alone and message.flags == {Flag.FORWARDED}  # a machine is never answered
                 return once_a_day(message, texts.forwarded, day) if forwarded else None
             case RouteKind.CHOICE | RouteKind.NO_MODEL | RouteKind.UNKNOWN:
-                return said_back(message, self._words(texts, routed), key=words_key(kept), request_id=kept.id)
+                words = self._words(texts, routed, alone=message.alone)
+                return said_back(message, words, key=words_key(kept), request_id=kept.id)
             case RouteKind.LIMIT:  # once an hour, for two machines may be talking to each other
                 key = f"talk:limit:{message.channel}:{message.places[0]}:{to_text(self.clock.now_us())[:13]}"
-                return said_back(message, self._words(texts, routed), key=key, request_id=kept.id)
+                words = self._words(texts, routed, alone=message.alone)
+                return said_back(message, words, key=key, request_id=kept.id)
             case _:
                 return None
 
-    def _words(self, texts: Texts, routed: RoutedMessage) -> str:
+    def _words(self, texts: Texts, routed: RoutedMessage, *, alone: bool) -> str:
         butler = routed.target
         if routed.kind is RouteKind.LIMIT:
             return texts.limit.format(sessions=self.sessions_per_day, tokens=self.tokens_per_day)
         if routed.kind is RouteKind.UNKNOWN:
-            return _unknown(texts, routed.words, self.butlers)
+            return _unknown(texts, routed.words, self.butlers, alone=alone)
         if routed.kind is RouteKind.NO_MODEL:
             return texts.butler_without_model.format(butler=butler) if butler else texts.no_model
         if butler:
@@ -346,9 +348,10 @@ class Talk:
         return to_text(self.clock.now_us())[:10]
 
 
-def _unknown(texts: Texts, word: str, butlers: Mapping[str, bool]) -> str:
+def _unknown(texts: Texts, word: str, butlers: Mapping[str, bool], *, alone: bool) -> str:
     if word in COMMANDS:
-        return texts.command_alone.format(word=word)
+        text = texts.command_alone if alone or word in _FOR_ALL_TO_SEE else texts.command_in_private
+        return text.format(word=word)
     meant = nearest(word, [*COMMANDS, *able(butlers)])
     return texts.unknown_command.format(word=word) + (texts.did_you_mean.format(word=meant) if meant else "")
 

@@ -17,6 +17,7 @@ class Texts:
     no_model_works: str
     unknown_command: str
     command_alone: str
+    command_in_private: str
     did_you_mean: str
     limit: str
     flood: str
@@ -65,6 +66,7 @@ ENGLISH: Final = Texts(
     no_model_works="{butler} cannot answer, because no model is set up for it: {reason}. " + _HOW,
     unknown_command="There is no /{word} here; /help says what can be written.",
     command_alone="/{word} is written without more words. /help says what can be written.",
+    command_in_private="/{word} is answered where you write to me alone, because others would read it here.",
     did_you_mean=" Did you mean /{word}?",
     limit=(
         "This was not handed on: within 24 hours butlers answer one person {sessions} times, "
@@ -117,6 +119,7 @@ GERMAN: Final = Texts(
     no_model_works="{butler} kann nicht antworten, weil kein Modell eingerichtet ist: {reason}. " + _HOW_GERMAN,
     unknown_command="/{word} gibt es hier nicht; /help sagt, was man schreiben kann.",
     command_alone="/{word} schreibt man ohne weitere Worte. /help sagt, was man schreiben kann.",
+    command_in_private="/{word} beantworte ich nur unter vier Augen, denn hier würden andere es lesen.",
     did_you_mean=" Meintest du /{word}?",
     limit=(
         "Das wurde nicht weitergegeben: In 24 Stunden antworten Butler einer Person {sessions} Mal, "
