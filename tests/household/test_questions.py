@@ -14,6 +14,7 @@ import pytest
 from chaos.proxy import Proxy, Toxic
 
 from postroom.cli.doctor.doctor import look_at_models
+from postroom.conversations.texts import ENGLISH
 from postroom.household.butlers import cannot_answer
 from postroom.household.channels import build_channels
 from postroom.household.people import household_people, keep_in_step
@@ -420,6 +421,23 @@ async def test_a_program_that_is_not_installed_is_named_with_what_to_do(home: Pa
 
         told = await phone(house, "no model is set up for it: the program 'codex' is not installed")
         assert "postroom doctor" in told["text"] and "Please try again" not in told["text"]
+
+
+@pytest.mark.requirement("talk:no-model", "talk:failure-in-words")
+@pytest.mark.parametrize(
+    ("models", "words", "told"),
+    [
+        ([], "What is on today?", ENGLISH.no_model),
+        (["general"], "/health How did I sleep?", ENGLISH.butler_without_model.format(butler="health")),
+    ],
+    ids=["nobody has one", "the one who is named has none"],
+)
+async def test_where_no_model_is_set_up_the_person_is_told_so(
+    home: Path, tmp_path: Path, models: list[str], words: str, told: str
+) -> None:
+    async with talking(home, tmp_path, models=models) as house:
+        await write(house, words)
+        await phone(house, told)
 
 
 @pytest.mark.requirement("talk:no-model")
