@@ -20,7 +20,6 @@ from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
-from postroom.household.attention import ChannelsDown
 from postroom.household.store import stored_people
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
@@ -113,7 +112,7 @@ class Attended:
         carrier = Carrier(book=book, way_out=cast("Plane", self.way_out), amends=self.amends)
         considering = Considering(book=book, acceptance=acceptance, carrier=carrier)
         self.attention = Attention(book=book, considering=considering)
-        self.keeper = Keeper(book=book, carrier=carrier, channels_down=ChannelsDown(bare))
+        self.keeper = Keeper(book=book, carrier=carrier, channels_down=bare.channels_down)
         self.plane = replace(bare, attention=self.attention)
 
     async def notify(self, message: str = "Hello", *, wait_seconds: float = 5, **fields: Any) -> Outcome:

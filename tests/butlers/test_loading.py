@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.household.living import settings_for
 
-from postroom.butlers.loading import credentials_by_name, with_credentials
+from postroom.butlers.loading import credentials_by_name, failing_modules, with_credentials
 from postroom.household.channels import build_channels
 from postroom.household.store import shipped
-from postroom.settings import Settings
+from postroom.settings import Secret, Settings
 from postroom.settings.roster import ButlerConfig
 
 VARIABLES = {"OUR_BOT": "1:bot", "OUR_MAILBOX": "butler@example.org", "OUR_PASSWORD": "open sesame"}
@@ -73,3 +73,16 @@ def test_modules_find_credentials_of_a_file_under_the_name_they_ask_for(home: Pa
     held = credentials_by_name(settings, messenger(roster(**OWN_NAMES)))
 
     assert {name: secret.reveal() for name, secret in held.items()} == {"OUR_BOT": "2:ours"}
+
+
+def test_a_module_that_cannot_work_is_known_by_why(home: Path) -> None:
+    sending = {"user": {"enabled": True}}, {"bot": OWN_NAMES["email"]["bot"]}
+    config = messenger(roster(telegram=sending[0], email=sending[1]))
+    settings = settings_for(home, {"telegram": {"token": "2:ours"}})
+
+    assert failing_modules(config, settings, {}) == {
+        "email": "no credentials: OUR_MAILBOX, OUR_PASSWORD is not set",
+        "telegram": "modules.telegram.user cannot be enabled: only bots send",
+    }
+    given = {"OUR_MAILBOX": Secret("butler@example.org"), "OUR_PASSWORD": Secret("open sesame")}
+    assert failing_modules(config, settings, given)["email"] == ""

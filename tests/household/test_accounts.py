@@ -17,7 +17,7 @@ import pytest
 from chaos.proxy import Proxy
 
 from postroom.channels.apprise.channel import AppriseService
-from postroom.household.delivery import ledger_view
+from postroom.household.delivery import opened_lookups
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.errors import OutcomeUncertain
 from postroom.kernel.values.ids import seconds
@@ -528,7 +528,7 @@ async def test_what_apprise_reports_as_failed_is_sent_again_as_perhaps_repeated(
 
 async def told_of(household: Living, delivery_id: str) -> list[str]:
     """Once the news is there."""
-    async with asyncio.timeout(PATIENCE_SECONDS), ledger_view(household.settings) as view:
+    async with asyncio.timeout(PATIENCE_SECONDS), opened_lookups(household.settings) as view:
         while True:
             found = await view.trace(delivery_id)
             if found["deliveries"][0]["news"]:

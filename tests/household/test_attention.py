@@ -19,7 +19,7 @@ from postroom.attention.model import NoticeState, Policy
 from postroom.attention.rules.policy import parse_policy
 from postroom.cli.doctor.checks import Finding, look_at_notices
 from postroom.household.attention import household_policy
-from postroom.household.delivery import ledger_view
+from postroom.household.delivery import opened_lookups
 from postroom.household.questions import AskingParts
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.ids import parse_text, seconds, to_datetime
@@ -154,7 +154,7 @@ async def test_why_says_who_held_a_notice_and_until_when(home: Path) -> None:
     async with living(home, LIFTED, QUICK, {"attention": ALWAYS_QUIET}) as alive:
         attention = attention_of(alive)
         answer = await alive.notify(message="Hello")
-        async with ledger_view(alive.settings) as view:
+        async with opened_lookups(alive.settings) as view:
             (waiting,) = await view.why(answer["notice_id"])
             with pytest.raises(SettingsError):
                 await view.why(answer["notice_id"], "general")
@@ -162,7 +162,7 @@ async def test_why_says_who_held_a_notice_and_until_when(home: Path) -> None:
         await until(lambda: _is(attention, answer["notice_id"], NoticeState.SENT))
         sent = await attention.notice(answer["notice_id"])
         assert sent is not None
-        async with ledger_view(alive.settings) as view:
+        async with opened_lookups(alive.settings) as view:
             (delivered,) = await view.why(sent.sends[0].delivery_id or "")
 
     assert "health wrote this" in waiting.why

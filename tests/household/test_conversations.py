@@ -13,7 +13,7 @@ from postroom.channels import shared
 from postroom.channels.slack.listening import WORDS
 from postroom.conversations.mute_and_snooze import SENTENCE
 from postroom.conversations.texts import ENGLISH, GERMAN
-from postroom.household.delivery import ledger_view
+from postroom.household.delivery import opened_lookups
 from postroom.overview.commands import timeline
 from postroom.questions.model import QuestionStatus
 from postroom.settings.peer import HttpPeer
@@ -212,7 +212,7 @@ async def test_a_session_that_fails_after_its_first_words_is_no_answer(house: Ta
 
     assert said == ["Let me look.", ENGLISH.unfinished.format(butler="general")]
     assert (await house.said(2016, 3))[2]["text"].endswith("It is failed.")
-    async with ledger_view(house.settings) as view:
+    async with opened_lookups(house.settings) as view:
         assert "It could not be answered, or not to the end, and that was said." in (await view.why(kept["id"]))[0].why
 
 
@@ -376,7 +376,7 @@ async def test_why_and_trace_tell_what_was_decided_and_not_what_was_said(house: 
     await house.write(2015, "I am a bot", from_is_bot=True)
     [ignored] = await house.kept(2015, "refused")
 
-    async with ledger_view(house.settings) as view:
+    async with opened_lookups(house.settings) as view:
         told, answer = await view.why(kept["id"])
         choice, _ = await view.why(asked["id"])
         [refused] = await view.why(ignored["id"])

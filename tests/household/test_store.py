@@ -21,7 +21,7 @@ from postroom.delivery.store.limits import MemoryLimits
 from postroom.delivery.store.tables import delivery_requests
 from postroom.household.console_pages import approvals_desk
 from postroom.household.conversations import assistant_server
-from postroom.household.delivery import ledger_view, settled_elsewhere
+from postroom.household.delivery import opened_lookups, settled_elsewhere
 from postroom.household.household import running
 from postroom.household.people import knowing_people
 from postroom.household.store import open_store
@@ -211,7 +211,7 @@ async def test_attempts_are_counted_against_those_of_the_messages_own_priority(h
         await household.fault(channel="telegram", times=1, status=503)
         answer = await household.notify(priority="high", wait_seconds=1)
 
-        async with ledger_view(household.settings) as view:
+        async with opened_lookups(household.settings) as view:
             (told,) = await view.why(answer["delivery"]["delivery_id"])
 
     assert "Attempt 1 of 7" in told.why
@@ -222,7 +222,7 @@ async def test_a_note_is_explained_by_its_own_id(home: Path) -> None:
         assert household.household.inbox is not None
         note = await household.household.inbox.send(NewNotification(message="Tea is ready", user_id="ada"))
 
-        async with ledger_view(household.settings) as view:
+        async with opened_lookups(household.settings) as view:
             (told,) = await view.why(note["notification_id"])
 
     assert told.id == note["notification_id"]

@@ -15,7 +15,7 @@ from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal
 from postroom.delivery.pipeline import Pipeline, Ready
 from postroom.delivery.reading.meter import DeliveryMeter
 from postroom.delivery.rules import breaker, limits
-from postroom.delivery.rules.breaker import Circuit, Permit
+from postroom.delivery.rules.breaker import Circuit, CircuitState, Permit
 from postroom.delivery.rules.limits import Admission, AdmissionDecision
 from postroom.delivery.rules.policy import (
     DeliveryDraft,
@@ -472,6 +472,12 @@ class Plane:
         except PostroomError as error:
             return refused(error, request_id=request_id, channel=outgoing.channel)
         return outcome_of(await self.snapshot(accepted, wait_seconds), request_id=request_id)
+
+    async def channels_down(self) -> frozenset[str]:
+        """Those whose circuit is not closed."""
+        path = self.acceptance
+        circuits = {name: await path.breakers.circuit(name) for name in path.channels}
+        return frozenset(name for name, one in circuits.items() if one.state is not CircuitState.CLOSED)
 
     async def stop(self, drain_seconds: float) -> None:
         """Lets the calls that are being made finish, then tells whoever waits for anything else what is known."""

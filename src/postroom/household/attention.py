@@ -13,14 +13,12 @@ from postroom.attention.considering import Considering
 from postroom.attention.desk import AttentionDesk
 from postroom.attention.keeper import Amends, Carrier, Keeper
 from postroom.attention.model import Policy
-from postroom.attention.reading import NoticeReading
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.rules.times import Rotation, parse_rotation
 from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.conversations.mute_and_snooze import NoticeEar
 from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.corrections import Corrections
-from postroom.delivery.rules.breaker import CircuitState
 from postroom.household.channels import known_channels
 from postroom.household.people import household_people, premises_with_people
 from postroom.household.store import Premises, World, existing_store, wishes_mark
@@ -33,11 +31,7 @@ from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.running.process import household_key
 from postroom.kernel.values.errors import SettingsError, ValidationError
-from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.channel import AnswersPresses, Channel, Outbound
-from postroom.overview.story import DeliveryReason
-from postroom.overview.why_held import why_held, why_notice
-from postroom.people.store.people import StoredPeople
 from postroom.questions.asked_people import AskedPeople
 from postroom.settings import Settings
 
@@ -136,7 +130,7 @@ async def attending(
         corrections = Corrections(plane=plane, record=world.store.corrections)
         carrier = Carrier(book=book, way_out=plane, amends=Amends(corrections=corrections))
         attention.considering = Considering(book=book, acceptance=plane.acceptance, carrier=carrier, button_key=key)
-        keeper = Keeper(book=book, carrier=carrier, channels_down=ChannelsDown(plane))
+        keeper = Keeper(book=book, carrier=carrier, channels_down=plane.channels_down)
         auditor = Auditor(attention=attention, meter=AttentionMeter(world.registry))
         await book.refresh()
         async with (
@@ -144,48 +138,6 @@ async def attending(
             world.loops.running("attention_audit", auditor.look),
         ):
             yield replace(plane, attention=attention)
-
-
-@dataclass(frozen=True, slots=True)
-class ChannelsDown:
-    """Channels whose circuit is not closed."""
-
-    plane: Plane
-
-    async def __call__(self) -> frozenset[str]:
-        path = self.plane.acceptance
-        circuits = {name: await path.breakers.circuit(name) for name in path.channels}
-        return frozenset(name for name, one in circuits.items() if one.state is not CircuitState.CLOSED)
-
-
-# Why a notice waits, and what held a delivery before it was one.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoticeReasons:
-    reading: NoticeReading
-    people: StoredPeople
-    clock: Clock
-
-    async def of_notice(self, notice_id: str, origin: str | None) -> DeliveryReason | None:
-        """Of a sender only its own."""
-        view = await self.reading.notice(notice_id)
-        if view is None or (origin is not None and view.agent != origin):
-            return None
-        found = await self.people.find(HOUSEHOLD_OWNER, view.person)
-        person = found[0].name if len(found) == 1 and found[0].name else view.person
-        return DeliveryReason(id=notice_id, why=why_notice(view, person, self.clock.now_us()))
-
-    async def of_delivery(self, reason: DeliveryReason) -> DeliveryReason:
-        views = await self.reading.behind(reason.id)
-        held = [why for view in views if (why := why_held(view, self.clock.now_us()))]
-        return replace(reason, why=" ".join([reason.why, *held]))
-
-
-def notice_reasons(place: Premises) -> NoticeReasons:
-    store, clock = place.store, place.clock
-    book = NoticeBook(store=store.notices, people=HouseholdNames(people=store.people), clock=clock)
-    return NoticeReasons(reading=NoticeReading(book=book), people=store.people, clock=clock)
 
 
 # The doors of attention, put together: what the tools and REST work with, and who hears what people press.

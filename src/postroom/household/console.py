@@ -12,19 +12,14 @@ from starlette.applications import Starlette
 from postroom.approvals.approvals import Approvals
 from postroom.attention.attention import Attention
 from postroom.console.live import Bulk, Changes, HouseholdPulse
-from postroom.household.channels import Accounts
 from postroom.household.peers import WayTo
 from postroom.household.questions import AskingParts
 from postroom.household.store import World
 from postroom.inbox.inbox import Inbox
 from postroom.kernel.running.loop import Loops, Signal
-from postroom.kernel.running.process import package_version
 from postroom.kernel.serving.servers import WhenAsked
-from postroom.kernel.values.errors import StoreUnavailable
-from postroom.kernel.values.principal import OPERATOR, Principal, person_id_of
-from postroom.message.channel import ListedAccount, Outbound
-from postroom.overview.counts import FailingChannel, StandingNow, WaitingNow
-from postroom.people.model import inbox_of
+from postroom.kernel.values.principal import OPERATOR
+from postroom.message.channel import Outbound
 from postroom.people.signing_in.store import ConsoleSessions
 from postroom.questions.questions import Asking
 from postroom.settings import Settings
@@ -90,56 +85,3 @@ class RunningHousehold:
     attention: Attention | None = None
     links_due: Signal = field(default_factory=Signal)  # rung for the one who sends links to the console
     sign_in: Callable[[], Awaitable[str]] | None = None  # a new link to the console, for the operator
-
-
-# What runs and what waits, counted where the console's first page counts it.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HouseholdStanding:
-    world: World
-    accounts: Accounts
-    may_decide: Callable[[Principal], bool]
-    started_at_us: int
-
-    async def seen_by(self, who: Principal) -> StandingNow:
-        return StandingNow(
-            version=package_version(),
-            sandbox=self.world.settings.in_sandbox,
-            started_at_us=self.started_at_us,
-            waiting=await self._waiting(who),
-            failing=[failing for one in await self.accounts.listed() if (failing := failing_channel(one))],
-        )
-
-    async def _waiting(self, who: Principal) -> WaitingNow:
-        decides = self.world.settings.approvals_on and self.may_decide(who)
-        store, now_us = self.world.store, self.world.clock.now_us()
-        return WaitingNow(
-            questions=await _counted(store.question_figures.waiting_for(person_id_of(who) or "")),
-            approvals=await _counted(store.overview.awaiting_approval(now_us)) if decides else None,
-            unread=await _counted(store.notes.unread(inbox_of(who) or "", now_us)),
-            held=await _counted(store.notices.held(person_id_of(who) or "")),
-            dead_letters=await _counted(self._dead_letters()) if who.is_owner else None,
-        )
-
-    async def _dead_letters(self) -> int:
-        trouble = await self.world.store.overview.trouble()
-        return trouble.given_up + trouble.held
-
-
-async def _counted(asked: Awaitable[int]) -> int | None:
-    """Each stands alone: what cannot be read is not known."""
-    try:
-        return await asked
-    except StoreUnavailable:
-        return None
-
-
-def failing_channel(one: ListedAccount) -> FailingChannel | None:
-    if not one.configured:
-        return None
-    if one.health is None:
-        return FailingChannel(name=one.name, reason="the messenger does not answer")
-    if one.health.circuit != "closed":
-        return FailingChannel(name=one.name, reason=one.health.reason or f"its circuit is {one.health.circuit}")
-    return FailingChannel(name=one.name, reason=f"hears nothing: {one.trouble.sentence}") if one.trouble else None

@@ -1,4 +1,4 @@
-"""Look into the ledger: of a running household, or from outside it."""
+"""The delivery plane put together and kept running, and those who look into its ledger."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from prometheus_client import CollectorRegistry
-from sqlalchemy import Connection
 
 from postroom.approvals.approvals import Approvals
 from postroom.attention.attention import Attention, NoticeOutcomes
+from postroom.attention.reading import NoticeReading
+from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.butlers.messenger.desk import ChannelTools, CorrectionDesk, MessengerDesk
 from postroom.butlers.messenger.server import Execute, MessengerParts
-from postroom.conversations.model import KeptMessage
 from postroom.delivery.accept import Acceptance, FirstWrite, Plane, SettledElsewhere
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.dead_letters import DeadLetters
@@ -37,7 +36,7 @@ from postroom.delivery.rules.retry import RetryPolicy
 from postroom.delivery.rules.target import as_it_stands
 from postroom.delivery.seams import Breakers, Limits
 from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits
-from postroom.household.attention import household_policy, notice_reasons
+from postroom.household.attention import household_policy
 from postroom.household.channels import known_channels
 from postroom.household.people import keep_in_step
 from postroom.household.questions import build_gate
@@ -49,24 +48,12 @@ from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Loops
-from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import SettingsError, StoreUnavailable
 from postroom.kernel.values.ids import DeliveryId
-from postroom.kernel.values.principal import Role
 from postroom.message.channel import Channel, KnownChannels
-from postroom.overview.acts import Lookups
-from postroom.overview.story import (
-    DeliveryReason,
-    Explained,
-    NothingKnown,
-    RequestTrace,
-    traced,
-)
+from postroom.overview.lookups import Lookups
 from postroom.overview.tracking import DryRun, SenderStatus, Tracking
-from postroom.overview.why_held import inbound_document, why_inbound, why_note, why_question
 from postroom.people.people import HouseholdPeople
-from postroom.questions.shapes import QuestionStory, QuestionView
-from postroom.questions.store.questions import story
 from postroom.settings import Settings
 from postroom.settings.listeners import sole_worker
 
@@ -338,80 +325,30 @@ def _per_minute(known: KnownChannels) -> dict[str, int]:
     return {scope: limit for scope, limit in scoped.items() if limit is not None}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerView:
-    """Raises SettingsError when nothing is known under an id."""
-
-    place: Premises
-
-    async def trace(self, identifier: str, origin: str | None = None) -> dict[str, Any]:
-        kept, name = await self._written(identifier, origin)
-        inbound = {} if kept is None else {"inbound": inbound_document(kept, name)}
-        try:
-            found = await self.place.store.database.read(lambda connection: traced(connection, identifier, origin))
-        except NothingKnown:
-            if kept is None:
-                raise
-            found = RequestTrace(request_id=identifier)
-        return found.document() | inbound
-
-    async def why(self, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
-        notices, now_us = notice_reasons(self.place), self.place.clock.now_us()
-        if (found := await notices.of_notice(identifier, origin)) is not None:
-            return [found]
-        kept, name = await self._written(identifier, origin)
-        written = [] if kept is None else [DeliveryReason(id=kept.id, why=why_inbound(kept, name, now_us))]
-        try:
-            reasons = await self.place.store.database.read(
-                lambda connection: self._explained(connection).reasons(connection, identifier, origin)
-            )
-        except NothingKnown:
-            if not written:
-                raise
-            reasons = []
-        return written + [await notices.of_delivery(one) for one in reasons]
-
-    async def _written(self, identifier: str, origin: str | None) -> tuple[KeptMessage | None, str | None]:
-        """A message that a person wrote, with their name; not for those who see only what they sent."""
-        if origin is not None:
-            return None, None
-        return await self.place.store.inbound.with_name(identifier)
-
-    def _explained(self, connection: Connection) -> Explained:
-        settings, now_us = self.place.settings, self.place.clock.now_us()
-        (policy, _), zone = household_policy(settings), settings.household.local_zone
-        terms = Terms(email_enabled=settings.email_copies_on, household=policy, zone=zone)
-        return Explained(
-            attempts_for=retry_policy(settings).attempts_for,
-            why_note=lambda note: why_note(note, terms=terms, now_us=now_us),
-            why_question=partial(_why_question, connection, now_us),
-            now_us=now_us,
-        )
+# What an id means, for a reader.
 
 
-def _why_question(connection: Connection, now_us: int, identifier: str, origin: str | None) -> str | None:
-    """Of a sender only what it asked itself."""
-    found = story(connection, identifier)
-    if found is None or (origin is not None and found.question.asker not in (origin, f"{Role.BUTLER}:{origin}")):
-        return None
-    view = QuestionView(question=found.question, presentations=found.presentations)
-    known = QuestionStory(view=view, events=(), attempts=found.attempts if origin is None else ())
-    return reveal(why_question(known, now_us))
+def build_lookups(place: Premises) -> Lookups:
+    settings, store, (policy, _) = place.settings, place.store, household_policy(place.settings)
+    book = NoticeBook(store=store.notices, people=HouseholdNames(people=store.people), clock=place.clock)
+    return Lookups(
+        database=store.database,
+        inbound=store.inbound,
+        notices=NoticeReading(book=book),
+        people=store.people,
+        terms=Terms(email_enabled=settings.email_copies_on, household=policy, zone=settings.household.local_zone),
+        attempts_for=retry_policy(settings).attempts_for,
+        clock=place.clock,
+    )
 
 
 @asynccontextmanager
-async def ledger_view(settings: Settings) -> AsyncIterator[LedgerView]:
+async def opened_lookups(settings: Settings) -> AsyncIterator[Lookups]:
     """Without a running household."""
     async with connected(settings) as store:
         if await store.database.read(known_revision) is None:
             raise SettingsError("This database is empty: no household has worked on it yet; `postroom up` starts one.")
-        yield LedgerView(place=Premises(settings=settings, store=store, clock=SystemClock()))
-
-
-@asynccontextmanager
-async def opened_ledger(settings: Settings) -> AsyncIterator[Lookups]:
-    async with ledger_view(settings) as view:
-        yield Lookups(view.why, view.trace)
+        yield build_lookups(Premises(settings=settings, store=store, clock=SystemClock()))
 
 
 # Limits and circuits: in this process, or on Redis for all of them.

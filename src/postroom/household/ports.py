@@ -35,8 +35,7 @@ from postroom.delivery.routes import (
 )
 from postroom.household.butlers import build_corrections, build_notifier
 from postroom.household.channels import Accounts, known_channels, usable_channels
-from postroom.household.console import HouseholdStanding
-from postroom.household.delivery import LedgerView, sender_status
+from postroom.household.delivery import build_lookups, sender_status
 from postroom.household.questions import decisions
 from postroom.household.store import World
 from postroom.inbox.copies import PATH as CONFIRM
@@ -44,7 +43,7 @@ from postroom.kernel.acts.routes import act_router, describe
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.answered_once import AnsweredOnce, StoredIdempotencyKeys, declare_key
 from postroom.kernel.guard.http import FormSessions, Guard, LongCalls, Verifier
-from postroom.kernel.guard.tools import GuardedServer, Rule, approver, sends, visitors
+from postroom.kernel.guard.tools import GuardedServer, Rule, approver, no_one, sends, visitors
 from postroom.kernel.running.loop import Failing, part_health
 from postroom.kernel.serving.json_door import answer_in_one_shape
 from postroom.kernel.serving.mcp import (
@@ -58,8 +57,9 @@ from postroom.kernel.serving.mcp import (
 from postroom.kernel.values.principal import Principal
 from postroom.message.acts import NotifyPerson, NotifyStatus, Recall, Revise, channel_words
 from postroom.message.channel import Outbound
-from postroom.overview.acts import ListAudit, Lookups, ShowHousehold, TraceDelivery, WhyDelivery
+from postroom.overview.acts import ListAudit, ShowHousehold, TraceDelivery, WhyDelivery
 from postroom.overview.audit import AuditedCalls
+from postroom.overview.counts import HouseholdStanding
 from postroom.people.signing_in.rules import ROOT as CONSOLE
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.doors.tools import LONG_TOOLS
@@ -268,18 +268,24 @@ def message_tools(server: GuardedServer, sending: Sending) -> dict[str, Rule]:
 def plain_routers(world: World, sending: Sending, approvals: Approvals | None) -> list[APIRouter]:
     """`approvals`: of the messenger, where it runs in this process."""
     settings, store = world.settings, world.store
-    channels, messenger, view = known_channels(settings), world.peers.to(MESSENGER), LedgerView(place=world)
+    channels, messenger = known_channels(settings), world.peers.to(MESSENGER)
     accounts = Accounts(settings=settings, channels=channels, messenger=messenger, troubles=store.troubles)
+    may_decide = approver(world.approvers) if settings.approvals_on else no_one
     standing = HouseholdStanding(
-        world=world,
-        accounts=accounts,
-        may_decide=approver(world.approvers),
+        listed=accounts.listed,
+        overview=store.overview,
+        questions=store.question_figures,
+        notes=store.notes,
+        notices=store.notices,
+        may_decide=may_decide,
+        in_sandbox=settings.in_sandbox,
+        clock=world.clock,
         started_at_us=world.clock.now_us(),
     )
     return [
         act_router([NotifyPerson, Revise, Recall], sending),
         upload_router(world.files),
-        act_router([WhyDelivery, TraceDelivery], Lookups(view.why, view.trace)),
+        act_router([WhyDelivery, TraceDelivery], build_lookups(world)),
         act_router(APPROVAL_ACTS, decisions(world, approvals)),
         act_router([ListChannels], accounts.listed),
         act_router([ShowHousehold], standing.seen_by),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from pydantic import Field
@@ -28,10 +27,11 @@ from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Principal, Role, sender_of
 from postroom.overview.audit import actors_of, cursor_of, read_cursor
 from postroom.overview.counts import FailingChannel, StandingNow, WaitingNow
-from postroom.overview.story import DeliveryReason, NothingKnown, SeveralMeant
+from postroom.overview.lookups import DeliveryReason, NothingKnown, SeveralMeant
 
 if TYPE_CHECKING:
     from postroom.kernel.database.audit import StoredAudit
+    from postroom.overview.lookups import Lookups
 
 MOST_ENTRIES: Final = 200
 
@@ -136,14 +136,6 @@ class ListAudit(Act[AuditPage]):
 
 
 # -- What became of a message, for its sender and for the operator --
-
-
-@dataclass(frozen=True, slots=True)
-class Lookups:
-    """With an origin, only what that sender has sent is known; both raise NothingKnown for anything else."""
-
-    why: Callable[[str, str | None], Awaitable[list[DeliveryReason]]]
-    trace: Callable[[str, str | None], Awaitable[Document]]
 
 
 class WhyAnswer(Shape):

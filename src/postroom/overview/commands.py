@@ -22,7 +22,7 @@ from postroom.kernel.values.zones import known_zone, zone_word
 from postroom.message.acts import RECALL, REVISE, Recall, Revise
 from postroom.message.inbound import NewsKind
 from postroom.overview.acts import AUDIT, MOST_ENTRIES, TRACE, WHY, AuditBody, ListAudit, TraceDelivery, WhyDelivery
-from postroom.overview.story import DeliveryReason
+from postroom.overview.lookups import DeliveryReason
 from postroom.overview.why import asked_first, said_later
 from postroom.people.commands import dated, everybody, performing_people, plain
 from postroom.questions.acts import CancelAsk, ReviseAsk, WaitForAsk
@@ -33,7 +33,7 @@ from postroom.settings.glance import glance_from_process
 from postroom.settings.load import from_process
 from postroom.settings.reach import Elsewhere, ElsewhereError, performing, running_here
 
-_LEDGER: Final = "postroom.household.delivery:opened_ledger"
+_LEDGER: Final = "postroom.household.delivery:opened_lookups"
 
 
 # -- `postroom audit`: who signed in, who decided, who changed what --

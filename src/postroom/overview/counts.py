@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Subquery, case, func, 
 from postroom.approvals.model import ActionStatus
 from postroom.approvals.store.steps import was_refused
 from postroom.approvals.store.tables import pending_actions
+from postroom.attention.store import StoredNotices
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.afterwards.store import was_kept_back
 from postroom.delivery.reading.counts import MOST_COUNTED, DeadLetterCounts, Depth, Slice, StoredFigures, Tally, Took
@@ -23,15 +24,21 @@ from postroom.delivery.rules.breaker import BreakerPolicy, Circuit, as_of
 from postroom.delivery.store.dead_letters import OpenedLetter, StoredDeadLetters
 from postroom.delivery.store.limits import StoredCircuits
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
-from postroom.inbox.store.notes import unread
+from postroom.inbox.store.notes import StoredNotes, unread
 from postroom.kernel.database.engine import Database, LivingWorker, living
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.process import package_version
+from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.ids import DeadLetterId, first_id_at, moment_of
+from postroom.kernel.values.principal import Principal, person_id_of
+from postroom.message.channel import ListedAccount
 from postroom.message.delivery import TERMINAL, ClosedAddress, Priority, QuarantineReason, Status
 from postroom.message.inbound import InboundTrouble
 from postroom.overview.story import DeliveryFile, delivery_file
 from postroom.overview.tracking import StoredDeliveries
+from postroom.people.model import inbox_of
 from postroom.people.store.rows import StoredClosedAddresses
-from postroom.questions.store.questions import waiting_for
+from postroom.questions.store.questions import QuestionFigures, waiting_for
 
 _requests = delivery_requests.c
 _attempts = delivery_attempts.c
@@ -395,3 +402,62 @@ class ConsoleDeadLetters:
 
     async def letter(self, dead_letter_id: DeadLetterId) -> OpenedLetter | None:
         return await self._record.letter(dead_letter_id)
+
+
+# -- What runs and what waits, for one person --
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseholdStanding:
+    """`listed` are the household's channels and how each is doing."""
+
+    listed: Callable[[], Awaitable[Sequence[ListedAccount]]]
+    overview: StoredOverview
+    questions: QuestionFigures
+    notes: StoredNotes
+    notices: StoredNotices
+    may_decide: Callable[[Principal], bool]
+    in_sandbox: bool
+    clock: Clock
+    started_at_us: int
+
+    async def seen_by(self, who: Principal) -> StandingNow:
+        return StandingNow(
+            version=package_version(),
+            sandbox=self.in_sandbox,
+            started_at_us=self.started_at_us,
+            waiting=await self._waiting(who),
+            failing=[failing for one in await self.listed() if (failing := _failing_channel(one))],
+        )
+
+    async def _waiting(self, who: Principal) -> WaitingNow:
+        now_us, decides = self.clock.now_us(), self.may_decide(who)
+        return WaitingNow(
+            questions=await _counted(self.questions.waiting_for(person_id_of(who) or "")),
+            approvals=await _counted(self.overview.awaiting_approval(now_us)) if decides else None,
+            unread=await _counted(self.notes.unread(inbox_of(who) or "", now_us)),
+            held=await _counted(self.notices.held(person_id_of(who) or "")),
+            dead_letters=await _counted(self._dead_letters()) if who.is_owner else None,
+        )
+
+    async def _dead_letters(self) -> int:
+        trouble = await self.overview.trouble()
+        return trouble.given_up + trouble.held
+
+
+async def _counted(asked: Awaitable[int]) -> int | None:
+    """Each stands alone: what cannot be read is not known."""
+    try:
+        return await asked
+    except StoreUnavailable:
+        return None
+
+
+def _failing_channel(one: ListedAccount) -> FailingChannel | None:
+    if not one.configured:
+        return None
+    if one.health is None:
+        return FailingChannel(name=one.name, reason="the messenger does not answer")
+    if one.health.circuit != "closed":
+        return FailingChannel(name=one.name, reason=one.health.reason or f"its circuit is {one.health.circuit}")
+    return FailingChannel(name=one.name, reason=f"hears nothing: {one.trouble.sentence}") if one.trouble else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Column, Connection, func, or_, select, text
+from sqlalchemy import Column, Connection, func, select, text
 
 from postroom.approvals.model import ApprovalEventType
 from postroom.approvals.store.tables import approval_events, pending_actions
@@ -29,18 +29,13 @@ from postroom.delivery.store.tables import circuit_states, delivery_refusals, de
 from postroom.inbox.store.notes import notification_of, wishes_of
 from postroom.inbox.store.waiting import deferred_emails, notifications
 from postroom.kernel.database.rows import of_json, read
-from postroom.kernel.values.errors import SettingsError
-from postroom.kernel.values.fields import Document, nearest
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import record
-from postroom.message.delivery import Priority
 from postroom.message.outgoing import AnswerStatus, answer_to
-from postroom.overview.why import ApprovalStanding, Around, why, why_refused
+from postroom.overview.why import ApprovalStanding, Around
 from postroom.overview.why_held import EmailCopy, KeptNote
 from postroom.people.store.rows import closed_at
 
-_REMEMBERED: Final = 500
-_SHORTEST_PREFIX: Final = 4
-_MOST_CANDIDATES: Final = 8
 _OPEN = text("status IN ('pending', 'in_progress')")  # spelled as in the partial index, or it would not be used
 _requests, _refusals = delivery_requests.c, delivery_refusals.c
 _notices, _notes = notices.c, notifications.c
@@ -219,12 +214,6 @@ def _refused(one: KeptRefusal, part: str) -> Hop:
 # -- Everything the ledger knows about one request, in the order it happened --
 
 
-def _request_id(connection: Connection, identifier: str) -> str:
-    """A request id, or the request behind a delivery id."""
-    asked = select(_requests.request_id).where(or_(_requests.request_id == identifier, _requests.id == identifier))
-    return connection.execute(asked.limit(1)).scalar() or identifier
-
-
 @record
 class RequestTrace:
     """Oldest first."""
@@ -315,92 +304,3 @@ def _approval_events(connection: Connection, delivery_id: str) -> list[ApprovalL
     found = select(events.event_type.label("type"), events.actor, events.reason, events.occurred_at.label("at"))
     rows = connection.execute(found.where(events.action_id == delivery_id).order_by(events.occurred_at, events.id))
     return [read(ApprovalLine, row) for row in rows]
-
-
-# -- What an id means, for a reader: its trace, and a reason for each thing it stands for --
-
-
-class NothingKnown(SettingsError):
-    """No delivery, request, notification or question has this id."""
-
-
-class SeveralMeant(SettingsError):
-    """The beginning of more ids than one."""
-
-    def __init__(self, prefix: str, ids: Iterable[str]) -> None:
-        super().__init__(f"'{prefix}' is the beginning of several ids; give more of it. There are {', '.join(ids)}.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryReason:
-    id: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
-    """How the household decides, so that a reason given is the reason that counts."""
-
-    attempts_for: Callable[[Priority], int]
-    why_note: Callable[[KeptNote], str]
-    why_question: Callable[[str, str | None], str | None]  # of an id, for a sender or for anybody
-    now_us: int
-
-    def reasons(self, connection: Connection, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
-        """One paragraph for each delivery, refusal, note or question that the identifier stands for."""
-        meant = _meant(connection, identifier, origin)
-        kept = note(connection, meant) if origin is None else None
-        words = [self.why_note(kept) if kept is not None else None, self.why_question(meant, origin)]
-        found = _trace(connection, meant, origin)
-        told = [self._of_delivery(connection, one) for one in found.deliveries]
-        chosen = [one for one in told if one.id == meant] or told
-        refused = [DeliveryReason(id=one.id, why=why_refused(one, self.now_us)) for one in found.refusals]
-        notes = [DeliveryReason(id=meant, why=one) for one in words if one is not None]
-        return notes + chosen + refused or [_without_delivery(_known(connection, meant, origin))]
-
-    def _of_delivery(self, connection: Connection, traced: TracedDelivery) -> DeliveryReason:
-        one = traced.delivery
-        around = surroundings(connection, one.delivery_id, one.channel)
-        around = replace(around, max_attempts=self.attempts_for(one.priority))
-        return DeliveryReason(id=one.delivery_id, why=why(traced, self.now_us, around))
-
-
-def traced(connection: Connection, identifier: str, origin: str | None = None) -> RequestTrace:
-    """With an `origin`, only what that sender has sent is known."""
-    return _known(connection, _meant(connection, identifier, origin), origin)
-
-
-def _meant(connection: Connection, identifier: str, origin: str | None) -> str:
-    """The one id that begins so. Ids of one request are one: made in the same moment, they begin alike."""
-    if len(identifier) < _SHORTEST_PREFIX or not _trace(connection, identifier, origin).is_empty:
-        return identifier
-    found = ids_with_prefix(connection, identifier, origin=origin, most=_MOST_CANDIDATES)
-    if len(set(found.values())) > 1:
-        raise SeveralMeant(identifier, found)
-    return next(iter(found if len(found) == 1 else found.values()), identifier)
-
-
-def _without_delivery(found: RequestTrace) -> DeliveryReason:
-    """The switchboard noted the call, and nothing came of it."""
-    reason = found.hops[-1].error_message or found.hops[-1].status
-    return DeliveryReason(id=found.request_id, why=f"It never became a delivery: {reason}. Nothing was stored or sent.")
-
-
-def _trace(connection: Connection, identifier: str, origin: str | None) -> RequestTrace:
-    found = trace(connection, _request_id(connection, identifier))
-    return found if origin is None else found.of(origin)
-
-
-def _known(connection: Connection, identifier: str, origin: str | None) -> RequestTrace:
-    found = _trace(connection, identifier, origin)
-    if not found.is_empty:
-        return found
-    if origin is not None:
-        raise NothingKnown(f"Nothing of yours is known under '{identifier}'.")
-    ids = recent_ids(connection, _REMEMBERED)
-    meant = nearest(identifier, ids)
-    latest = f"The newest delivery is {ids[0]}." if ids else "No delivery has been stored yet."
-    raise NothingKnown(
-        f"Nothing is known of '{identifier}'{f', did you mean {meant}?' if meant else '.'} {latest} "
-        "Give the id of a delivery, a request, a notification or a question."
-    )
