@@ -81,6 +81,7 @@ def test_a_module_that_cannot_work_is_known_by_why(home: Path) -> None:
     settings = settings_for(home, {"telegram": {"token": "2:ours"}})
 
     assert failing_modules(config, settings, {}) == {
+        "calendar": "",
         "email": "no credentials: OUR_MAILBOX, OUR_PASSWORD is not set",
         "telegram": "modules.telegram.user cannot be enabled: only bots send",
     }
