@@ -47,8 +47,8 @@ LONGEST_MUTE: Final = 30 * _DAY
 _LONGEST_REPLAY: Final = 90 * _DAY
 UNTIL_UNMUTED: Final = "unmuted"
 _TAG: Final = "attention"
-_PERSON: Final = "A name, an alias or an id; the caller by default, of the owner any."
-_NOTICE_ID: Final = "The id that the answer of `notify` named."
+_PERSON: Final = "A name, an alias or an id; by default the caller."
+_NOTICE_ID: Final = "From the answer of `notify`."
 _UNTIL: Final = "RFC 3339 with an offset."
 _OWNER: Final = {"person": OWNER}
 
@@ -261,7 +261,7 @@ class PlanNotice(Act[PlanAnswer]):
 
 @act(
     by=EVERYONE,
-    tool=Tool("ack", CHANGES, by=PEOPLE),
+    tool=Tool("ack", CHANGES, by=PEOPLE, answers=("notice",)),
     route=HttpRoute("POST /v1/notices/{notice_id}/ack", _TAG, operation="acknowledgeNotice"),
     command=Command("attention ack", ("notice_id",), {"notice_id": CommandOption(metavar="NOTICE")}),
 )
@@ -277,7 +277,7 @@ class AckNotice(Act[NoticeAnswer]):
 
 @act(
     by=EVERYONE,
-    tool=Tool("snooze", CHANGES, by=PEOPLE),
+    tool=Tool("snooze", CHANGES, by=PEOPLE, answers=("notice",)),
     route=HttpRoute("POST /v1/notices/{notice_id}/snooze", _TAG),
     command=Command("attention snooze", ("notice_id",), {"notice_id": CommandOption(metavar="NOTICE")}),
 )
@@ -455,8 +455,8 @@ class _Silence(Act[Answer]):
 
     person: PersonName | None = said(_PERSON)
     agent: Name | None = said("A butler's or a program's name.")
-    thread: Name | None = said("As senders wrote it with `thread`.")
-    category: Name | None = said("As senders wrote it with `category`.")
+    thread: Name | None = said("As senders wrote it.")
+    category: Name | None = said("As senders wrote it.")
 
     @property
     def what(self) -> dict[str, str | None]:
@@ -469,7 +469,7 @@ class _Silence(Act[Answer]):
 
 @act(
     by=EVERYONE,
-    tool=Tool("mute", CHANGES, by=PEOPLE),
+    tool=Tool("mute", CHANGES, by=PEOPLE, answers=("until",)),
     route=HttpRoute("POST /v1/people/{person}/mute", _TAG, absent=_OWNER),
     command=Command("attention mute", ("agent",)),
 )

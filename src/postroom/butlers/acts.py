@@ -38,8 +38,8 @@ _OWN: Final = frozenset({Kind.OPERATOR, Kind.ITSELF})
 @act(by=_OWN, tool=Tool("remind", Hints(destroys=True, open_world=True)))
 class Remind(MessageAct[ReminderAnswer]):
     """
-    Store a message now and have it delivered after `delay_minutes` or at `remind_at`, even if this session, the model
-    or the household is restarted meanwhile.
+    Deliver a message after `delay_minutes` or at `remind_at`, even if this session, the model or the household is
+    restarted meanwhile.
     """
 
     message: Whatever = _as_in_notify("message")
@@ -172,7 +172,7 @@ class _Own(Act[Answer]):
         return error_answer(error)
 
 
-@act(by=_OWN, tool=Tool("status", READS))
+@act(by=_OWN, tool=Tool("status", READS, answers=("health", "modules", "schedules", "appointments")))
 class ShowButler(_Own[StatusAnswer]):
     """Who this butler is, whether it and its modules are well, and what it does and has done by the clock."""
 
@@ -196,7 +196,7 @@ class StartSession(_Own[StartedAnswer]):
         return accepted(await call.work.model().submit(self.prompt, trigger="trigger", caller=call.caller))
 
 
-@act(by=_OWN, tool=Tool("sessions_list", READS))
+@act(by=_OWN, tool=Tool("sessions_list", READS, answers=("sessions",)))
 class ListSessions(_Own[SessionPage]):
     """The latest sessions, newest first."""
 
@@ -210,13 +210,13 @@ class ListSessions(_Own[SessionPage]):
 
 
 class _OfSession(_Own[SessionAnswer]):
-    session_id: SessionId = said("As sessions_list or trigger names it.", ...)
+    session_id: SessionId = said("From sessions_list or trigger.", ...)
 
     def shown(self, found: Session | None, show: Callable[[Session], dict[str, Any]]) -> Any:
         return show(found) if found else {"error": f"Session {self.session_id} not found"}
 
 
-@act(by=_OWN, tool=Tool("sessions_get", READS))
+@act(by=_OWN, tool=Tool("sessions_get", READS, answers=("status", "prompt", "transcript")))
 class GetSession(_OfSession):
     """One session with its transcript."""
 
@@ -225,7 +225,7 @@ class GetSession(_OfSession):
         return self.shown(await kept.get(self.session_id) if kept else None, details)
 
 
-@act(by=_OWN, tool=Tool("sessions_stop", Hints(destroys=True, repeats=True)))
+@act(by=_OWN, tool=Tool("sessions_stop", Hints(destroys=True, repeats=True), answers=("status",)))
 class StopSession(_OfSession):
     """End a session that waits or runs; one that has ended stays as it ended."""
 
@@ -241,7 +241,7 @@ _KEY: Final = "Its name."
 StateKey = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-@act(by=_OWN, tool=Tool("state_get", READS))
+@act(by=_OWN, tool=Tool("state_get", READS, answers=("found", "value", "version")))
 class GetState(_Own[StateAnswer]):
     """What is kept under a key: its value and version, or found=false."""
 
@@ -254,13 +254,13 @@ class GetState(_Own[StateAnswer]):
         return {"found": True, "key": self.key, "value": found[0], "version": found[1]}
 
 
-@act(by=_OWN, tool=Tool("state_set"))
+@act(by=_OWN, tool=Tool("state_set", answers=("status", "version")))
 class SetState(_Own[StateAnswer]):
     """Keep a JSON value under a key."""
 
     key: StateKey = said(_KEY, ...)
     value: Whatever = needed("Any JSON.")
-    expected_version: int | None = said("Kept only if it is still of this version; 0 is a key that is not there yet.")
+    expected_version: int | None = said("Only if it is still of this version; 0: not there yet.")
 
     null_counts = ("value",)
 
@@ -276,7 +276,7 @@ class SetState(_Own[StateAnswer]):
         return {"status": "ok", "key": self.key, "version": version}
 
 
-@act(by=_OWN, tool=Tool("state_delete", Hints(destroys=True, repeats=True)))
+@act(by=_OWN, tool=Tool("state_delete", Hints(destroys=True, repeats=True), answers=("deleted",)))
 class DeleteState(_Own[StateAnswer]):
     """Forget a key."""
 
@@ -286,7 +286,7 @@ class DeleteState(_Own[StateAnswer]):
         return {"status": "ok", "key": self.key, "deleted": await call.work.state.delete(self.key)}
 
 
-@act(by=_OWN, tool=Tool("state_list", READS))
+@act(by=_OWN, tool=Tool("state_list", READS, answers=("keys",)))
 class ListState(_Own[KeysAnswer]):
     """The keys that are kept."""
 

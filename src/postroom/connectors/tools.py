@@ -26,15 +26,14 @@ Named = Annotated[str, Field(min_length=1, max_length=255)]
 _Id = Annotated[str, Field(max_length=64)]
 _Token = Annotated[str, Field(min_length=8, max_length=128)]
 _NAME: Final = "As the person said it, in any language."
+_SENDS: Final = Hints(destroys=True, open_world=True)
 _INPUT_MODE: Final = "`voice` when the person spoke."
 
 
 class _ForSomebody(Act[Answer]):
     malformed: ClassVar[Code] = Code.SCHEMA_INVALID
 
-    on_behalf_of: Annotated[str, Field(max_length=255)] | None = said(
-        "Agent address you speak for; your own if left out."
-    )
+    on_behalf_of: Annotated[str, Field(max_length=255)] | None = said("An agent address, if not your own.")
 
     def sender(self, call: Call[HouseholdHere]) -> str:
         return call.work.intents.agency.sender(call.caller, self.on_behalf_of, "on_behalf_of")
@@ -46,15 +45,14 @@ class _ForSomebody(Act[Answer]):
 # Find the person, and write to them.
 
 
-@act(by=_ASSISTANTS, tool=Tool("resolve_contact", READS))
+@act(by=_ASSISTANTS, tool=Tool("resolve_contact", READS, answers=("decision_mode", "resolution")))
 class FindRecipient(_ForSomebody[RecipientAnswer]):
     """
     Find out whom a name means, without sending anything.
 
     `decision_mode` is `resolved` (certain), `needs_confirmation` (one uncertain match), `needs_disambiguation`
-    (several) or `contact_not_found`. For the two in the middle, show the candidates to the person with their `hint`
-    and let the person choose; then pass the `resolution_token` of the choice to send_message or confirm_recipient.
-    Never choose yourself.
+    (several) or `contact_not_found`. For the two in the middle, let the person choose among the candidates by their
+    `hint`, never you; then pass the `resolution_token` of the choice to send_message or confirm_recipient.
     """
 
     name: Named = said(_NAME, ...)
@@ -72,7 +70,7 @@ class ConfirmedAnswer(Shape):
     confirm_count: int
 
 
-@act(by=_ASSISTANTS, tool=Tool("confirm_recipient"))
+@act(by=_ASSISTANTS, tool=Tool("confirm_recipient", answers=("ok",)))
 class ConfirmRecipient(_ForSomebody[ConfirmedAnswer]):
     """Remember whom the person meant by a name; call it only after the person has chosen among the candidates."""
 
@@ -86,16 +84,16 @@ class ConfirmRecipient(_ForSomebody[ConfirmedAnswer]):
         return ConfirmedAnswer.model_validate(await call.work.under(call.caller).ask(asked))
 
 
-@act(by=_ASSISTANTS, tool=Tool("send_message", Hints(destroys=True, open_world=True)))
+@act(by=_ASSISTANTS, tool=Tool("send_message", _SENDS, answers=("decision_mode", "resolution", "delivery")))
 class SendMessage(_ForSomebody[DecisionModeAnswer]):
     """
     Tell or ask somebody something. Give `recipient_name` as the person said it, or `recipient_address` when you know
     it.
 
-    The message goes out only when the recipient is certain (`decision_mode` = `sent`). Otherwise nothing was sent and
-    the answer shows candidates: ask the person which one is meant, then call again with `confirm_send` = true and the
-    `resolution_token` of that candidate. Pass `idempotency_key` when you may repeat the call. The answer's
-    `delivery.intent_id` is what get_intent_status asks about.
+    The message goes out only when the recipient is certain (`decision_mode` = `sent`). Otherwise the answer shows
+    candidates: ask the person which one is meant, then call again with `confirm_send` = true and the
+    `resolution_token` of that candidate. Pass `idempotency_key` when you may repeat the call. get_intent_status takes
+    `delivery.intent_id`.
     """
 
     message: Annotated[str, Field(min_length=1, max_length=2000)] = said("In the person's words.", ...)
@@ -168,7 +166,7 @@ class IntentState(Shape):
     updated_at: At = Field(validation_alias="updated_at_us")
 
 
-@act(by=_ASSISTANTS, tool=Tool("list_inbox", READS))
+@act(by=_ASSISTANTS, tool=Tool("list_inbox", READS, answers=("threads", "next_cursor")))
 class ReadThreads(_ForSomebody[InboxAnswer]):
     """What was asked of the person you act for, what that person asked others, and the answers; newest first."""
 
@@ -182,7 +180,7 @@ class ReadThreads(_ForSomebody[InboxAnswer]):
         return InboxAnswer.of(page, agent)
 
 
-@act(by=_ASSISTANTS, tool=Tool("reply", Hints(destroys=True, open_world=True)))
+@act(by=_ASSISTANTS, tool=Tool("reply", _SENDS, answers=("intent_id", "status")))
 class AnswerThread(_ForSomebody[IntentState]):
     """Answer a thread of the inbox that was put to the person you act for, in that person's words."""
 
@@ -194,7 +192,7 @@ class AnswerThread(_ForSomebody[IntentState]):
         return IntentState.model_validate(await threads.reply(self.acting(call), _id(self.thread_id), self.message))
 
 
-@act(by=_ASSISTANTS, tool=Tool("get_intent_status", READS))
+@act(by=_ASSISTANTS, tool=Tool("get_intent_status", READS, answers=("status", "result")))
 class FollowMessage(_ForSomebody[IntentState]):
     """What became of a message: accepted, running, done or failed; `result.answer` is what the person answered."""
 

@@ -75,7 +75,10 @@ def person_of(caller: Principal) -> str:
 # -- send_notification, whose answers are the contract's to the letter --
 
 
-@act(by=_READERS, tool=Tool("send_notification"))
+_TOLD: Final = ("success", "action", "message", "notification_id", "status", "until", "reasons")
+
+
+@act(by=_READERS, tool=Tool("send_notification", answers=_TOLD))
 class SendNotification(Act[Sent]):
     """
     Send a notification to the user. Use this when the user asks to be reminded about something, when you identify
@@ -94,9 +97,7 @@ class SendNotification(Act[Sent]):
     )
     category: Name | None = said("What kind of message it is, such as security.")
     thread: Name | None = said("Your name for what belongs together.")
-    supersedes: Name | None = said(
-        "Your own key: replaces what you sent under it; what was shown is edited where it can be."
-    )
+    supersedes: Name | None = said("Your own key: replaces what you sent under it.")
     needs_ack: bool | None = said("A person has to acknowledge it.")
     expires_in_seconds: Annotated[int, Field(ge=1, le=LONGEST_LIFE_SECONDS)] | None = said(
         "Not worth showing after this."

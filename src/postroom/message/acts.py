@@ -188,10 +188,9 @@ class Notify(_Message):
     Deliver a message to a person over {channels}, reply in the conversation a request came from, or react to a message
     with an emoji.
 
-    The answer's `status`: `ok` (delivered), `accepted` (stored, still being tried), `deferred` (shown later, by the
-    person's own wishes: `until`, `reasons`), `muted` (stored, not sent), `pending_approval` (a person must agree
-    first) or `error` (`error_message`, `retryable`). What is stored is never lost: do not send it again, ask
-    `notify_status`.
+    `status`: `ok` (delivered), `accepted` (stored, still being tried), `deferred` (shown later, by the person's own
+    wishes: `until`, `reasons`), `muted` (stored, not sent), `pending_approval` (a person must agree first) or `error`
+    (`error_message`, `retryable`). What is stored is never lost: do not send it again, ask `notify_status`.
     """
 
     intent: Whatever = judged("send by default.", enum=["send", "reply", "react"], **_TEXT)
@@ -205,9 +204,7 @@ class Notify(_Message):
         maxItems=10,
         items=_FILE,
     )
-    wait_seconds: Whatever = judged(
-        "How long to wait for the outcome.", type="number", minimum=0, maximum=LONGEST_WAIT_SECONDS
-    )
+    wait_seconds: Whatever = judged("For the outcome.", type="number", minimum=0, maximum=LONGEST_WAIT_SECONDS)
 
     null_counts = ("intent",)  # an empty text is none of them
 
@@ -257,9 +254,9 @@ class NotifyPerson(Notify):
     Deliver a message to a person over {channels}: by default to your own person, on the first channel that reaches
     them.
 
-    The answer's `status`: `ok` (delivered), `accepted` (stored, still being tried), `deferred` (shown later: `until`,
-    `reasons`), `muted` (stored, not sent), `pending_approval` or `error` (`error_message`, `retryable`). What is
-    stored is never lost: do not send it again, ask `notify_status`.
+    `status`: `ok` (delivered), `accepted` (stored, still being tried), `deferred` (shown later: `until`, `reasons`),
+    `muted` (stored, not sent), `pending_approval` or `error` (`error_message`, `retryable`). What is stored is never
+    lost: do not send it again, ask `notify_status`.
     """
 
     renamed = {"to": "recipient"}  # noqa: RUF012
@@ -289,10 +286,10 @@ def named(delivery_id: object, notice_id: object) -> str:
 class NotifyStatus(MessageAct[MessageAnswer]):
     """
     What has become of a message of yours, as `notify` would answer now; `delivery` also has `attempts`, `last_error`,
-    `next_attempt_at`, `possible_duplicate` and `approval` (its `status`, and the `reason` of a rejection).
+    `next_attempt_at`, `possible_duplicate` and `approval` (with the `reason` of a rejection).
     """
 
-    delivery_id: Whatever = judged("`delivery.delivery_id` of the answer of notify.", **_TEXT)
+    delivery_id: Whatever = judged("`delivery.delivery_id` from notify.", **_TEXT)
     notice_id: Whatever = judged("Or its `notice_id`.", **_TEXT)
 
     async def do(self, call: Call[Messages]) -> Any:
@@ -315,11 +312,9 @@ _MORE: Final = {
 
 
 class _Corrects(MessageAct[Answer]):
-    delivery_id: Whatever = judged("`delivery.delivery_id` of the answer of notify.", **_TEXT)
+    delivery_id: Whatever = judged("`delivery.delivery_id` from notify.", **_TEXT)
     idempotency_key: Whatever = judged("Done once for this key.", **_TEXT)
-    wait_seconds: Whatever = judged(
-        "How long to wait for the outcome.", type="number", minimum=0, maximum=LONGEST_WAIT_SECONDS
-    )
+    wait_seconds: Whatever = judged("For the outcome.", type="number", minimum=0, maximum=LONGEST_WAIT_SECONDS)
 
     @classmethod
     def refused_over_http(cls, error: PostroomError) -> tuple[int, Mapping[str, Any]]:
@@ -345,12 +340,14 @@ class _Corrects(MessageAct[Answer]):
 
 _CORRECTION_STATUS: Final = {"too_late": 409, "accepted": 202, "awaiting_approval": 202}
 _WHICH: Final = CommandOption(metavar="ID", words="The delivery that `postroom notify` printed, or a question.")
+_HOW_LONG: Final = CommandOption(words="How long to wait for the outcome")
 _BEFORE: Final = {"--key": "idempotency_key"}
 REVISE: Final = Command(
     "revise",
     ("delivery_id", "message"),
     {
         "delivery_id": _WHICH,
+        "wait_seconds": _HOW_LONG,
         "message": CommandOption(metavar="TEXT", words="What it is to say; - reads standard input."),
         "format": CommandOption(words="Of the text: plain or markdown."),
     },
@@ -361,6 +358,7 @@ RECALL: Final = Command(
     ("delivery_id",),
     {
         "delivery_id": _WHICH,
+        "wait_seconds": _HOW_LONG,
         "reason": CommandOption(words="Kept with it; whoever was asked a question sees it."),
     },
     without=("notice_id",),
@@ -387,8 +385,8 @@ class Revise(_Corrects[CorrectedAnswer]):
     Give a message of yours another text: in place until it is sent, then by an edit or a "Correction:" in its thread.
     The last accepted revision stands.
 
-    The answer's `status`: `revised`, `corrected`, `awaiting_approval`, `accepted` (still being tried), `too_late`
-    (`message` says why) or `error`.
+    `status`: `revised`, `corrected`, `awaiting_approval`, `accepted` (still being tried), `too_late` (`message` says
+    why) or `error`.
     """
 
     message: Whatever = needed("The new text.", **_TEXT)
@@ -418,8 +416,8 @@ class Recall(_Corrects[CorrectedAnswer]):
     Take a message of yours back: withdrawn until it is sent, then deleted, or its thread asks to disregard it. People
     may have read it all the same.
 
-    The answer's `status`: `withdrawn`, `recalled`, `corrected`, `awaiting_approval`, `accepted` (still being tried),
-    `too_late` or `error`.
+    `status`: `withdrawn`, `recalled`, `corrected`, `awaiting_approval`, `accepted` (still being tried), `too_late` or
+    `error`.
     """
 
     notice_id: Whatever = judged("Or its `notice_id`, while it is held.", **_TEXT)

@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticCustomError, to_json
 
 from postroom.kernel.acts.declaration import Act, Answer, Command, HttpRoute, Tool, names_at
-from postroom.kernel.values.errors import FieldError, InternalError, Refused, ValidationError
+from postroom.kernel.values.errors import FieldError, Refused
 from postroom.kernel.values.fields import did_you_mean, field_error, nearest, printable, unsendable
 from postroom.kernel.values.ids import parse_text, to_text
 
@@ -286,29 +286,15 @@ def answer_schema(kind: type[Act[Any]]) -> JsonSchemaValue:
 @cache
 def tool_answer_schema(kind: type[Act[Any]]) -> JsonSchemaValue:
     """
-    What a success holds, one level deep, and that a refusal has its `error`: a model pays for every word.
+    What of a success a model goes by, one level deep: it pays for every word.
 
-    Nothing is required, because a refusal holds other keys than a success.
+    Nothing is required and nothing else forbidden, because a refusal holds other keys and says itself what is wrong.
     """
     schema = answer_schema(kind)
     named = schema.get("$defs", {})
     shown = _resolved(schema, named).get("properties", {})
     chosen = kind.declared.tool.answers if kind.declared.tool is not None else ()
-    told = {name: _kinds(shown[name], named) for name in chosen or shown}
-    refusals = [
-        {name: _kind_of_value(value) for name, value in kind.refused(error).items()}
-        for error in (ValidationError(""), InternalError(""))
-    ]
-    names = [*told, *(name for name in ("error",) if name not in told and name in refusals[0])]
-    merged = {name: _either(told.get(name), *(one.get(name) for one in refusals)) for name in names}
-    return {"type": "object", "properties": merged}
-
-
-def _either(*shapes: JsonSchemaValue | None) -> JsonSchemaValue:
-    found = {json.dumps(one): one for one in shapes if one is not None}
-    if len(found) == 1:
-        return next(iter(found.values()))
-    return _types([kind for one in found.values() for kind in _listed(one.get("type"))])
+    return {"type": "object", "properties": {name: _kinds(shown[name], named) for name in chosen or shown}}
 
 
 def _types(kinds: list[str]) -> JsonSchemaValue:
@@ -322,11 +308,6 @@ def _kinds(schema: JsonSchemaValue, named: Mapping[str, Any]) -> JsonSchemaValue
         kinds = [_kinds(one, named) for one in arms]
         return _types([kind for one in kinds for kind in _listed(one["type"])]) if all(kinds) else {}
     return {"type": shape["type"]} if "type" in shape else {}
-
-
-def _kind_of_value(value: Any) -> JsonSchemaValue:
-    kinds: dict[type, str] = {bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}
-    return {"type": kinds[type(value)]} if type(value) in kinds else {}
 
 
 def _listed(kind: Any) -> list[str]:
@@ -356,6 +337,8 @@ def _short(schema: JsonSchemaValue, named: Mapping[str, JsonSchemaValue]) -> Jso
     left_out = {"title"} | ({"default"} if schema.get("default", "") in (None, "") else set())
     if isinstance(schema.get("type"), list):
         left_out |= {"anyOf"}
+    if schema.get("additionalProperties") is True:  # as it is unless it is said otherwise
+        left_out |= {"additionalProperties"}
     return {key: one for key, one in schema.items() if key not in left_out}
 
 

@@ -53,12 +53,15 @@ def _made(kind: type[Act[Any]], tool: Tool, server: GuardedServer, work: Any, wo
 
 
 def _annotations(hints: Hints) -> ToolAnnotations:
-    """What the protocol takes for granted is not said: a tool changes things, may destroy, and acts on the world."""
+    """
+    What the protocol takes for granted is not said: a tool changes things, may destroy, and acts on the world; nor of
+    one that only reads, what it does to the world.
+    """
     return ToolAnnotations(
         read_only_hint=hints.reads or None,
         destructive_hint=None if hints.reads or hints.destroys else False,
         idempotent_hint=(hints.repeats and not hints.reads) or None,
-        open_world_hint=None if hints.open_world else False,
+        open_world_hint=None if hints.open_world or hints.reads else False,
     )
 
 
