@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 from tests.attention.attended import names
 from tests.attention.sample import HOUR, PERSON, accepted, at
@@ -17,7 +17,7 @@ from postroom.attention.model import NoticeState
 from postroom.attention.reading import NoticeReading
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.state import NoticeAccepted, NoticeChanges, PolicyChanged, ReceiptIn, SendOutcome, Wanted
-from postroom.attention.store import StoredNotices
+from postroom.attention.store import StoredNotices, notice_sends
 from postroom.attention.turn import NewNotice, NoticeBook, Turn
 from postroom.delivery.files.taking import DAY_US, retention
 from postroom.kernel.database.engine import Database
@@ -87,8 +87,21 @@ async def test_a_send_that_was_handed_over_is_found_by_its_delivery(database: Da
     await take_in(book, accepted("a", clock.now_us()))
     (send,) = await store.take_sends(clock.now_us(), lease_until_us=clock.now_us() + 1, limit=10)
     assert await store.handed_over(send.key, send.fence, "a delivery")
-    kept = replace(send, delivery_id="a delivery", lease_until_us=None)
-    assert await store.send_of_delivery("a delivery") == kept
+    found = await store.send_of_delivery("a delivery")
+    assert found is not None
+    assert (found.key, found.lease_until_us, found.send) == (send.key, None, send.send)
+
+
+async def test_the_words_of_a_message_are_kept_once_and_a_send_that_shows_them_has_them(database: Database) -> None:
+    clock = FakeClock(MIDNIGHT + 8 * HOUR)
+    book, store = book_on(database, clock), StoredNotices(database)
+    await take_in(book, accepted("a", clock.now_us()))
+    (send,) = await store.take_sends(clock.now_us(), lease_until_us=clock.now_us() + 1, limit=10)
+    (notice,) = await store.page(PERSON, None, 10, None)
+
+    assert send.message == replace(notice.message, idempotency_key=send.key, released=True)
+    kept = await database.read(lambda connection: connection.execute(select(notice_sends.c.outgoing)).scalar_one())
+    assert kept is None
 
 
 async def test_what_is_old_and_over_is_not_read_unless_it_is_asked_for(database: Database) -> None:

@@ -180,6 +180,7 @@ CASES: dict[str, tuple[str, dict[str, Any], bool]] = {
     "the key of an old call": ("keys of calls", {}, GOES),
     "the key of a young call": ("keys of calls", {"created_at": NOON_US}, STAYS),
     "a notice that is over": ("notices", {"state": "sent"}, GOES),
+    "a notice that is over and still to be sent": ("notices", {"id": "unsent", "state": "sent"}, STAYS),
     "a notice that waits": ("notices", {"state": "held", "open": True}, STAYS),
     "an old send of a notice": ("sends of notices", {}, GOES),
     "an old send without a receipt": ("sends of notices", {"pending": True}, STAYS),
@@ -229,11 +230,12 @@ def _plain(column: Any) -> Any:
 
 
 def neighbours(connection: Connection) -> None:
-    """A delivery in the ledger, an open intent, a subscription and a note whose copy is being mailed."""
+    """A delivery in the ledger, an open intent, a subscription, a note whose copy is being mailed, an unsent notice."""
     connection.execute(insert(delivery_requests), [request_row(request_id="kept")])
     connection.execute(insert(intents), [row(intents, {"id": "open", "status": "WAITING"})])
     connection.execute(insert(webhook_subscriptions), [row(webhook_subscriptions, {"id": "s"})])
     connection.execute(insert(notice_sends), [row(notice_sends, {"key": "sent", "at": NOON_US})])
+    connection.execute(insert(notice_sends), [row(notice_sends, {"key": "k", "pending": True, "notice": "unsent"})])
 
 
 async def keep_one(inhabited: Database, stale: Stale, changes: dict[str, Any]) -> dict[str, Any]:

@@ -214,7 +214,7 @@ class Considering:
         (send,) = await self.book.store.sends([standing.send])
         if send.delivery_id is None and send.lease_until_us is not None:
             return _on_its_way(standing, request_id)
-        return self._of(standing, await self.carrier.submitted(send, wait_seconds), request_id)
+        return self._of(standing, await self.carrier.submitted(send, wait_seconds, draft), request_id)
 
 
 def _is_own(outgoing: Outgoing) -> bool:

@@ -251,7 +251,7 @@ def _not_amended(one: SettledSend) -> Outgoing | None:
     if one.status is Status.DELIVERED or one.uncertain or one.refused or one.withdrawn:
         return None
     outgoing = one.outgoing
-    return outgoing if outgoing.revises is not None else None
+    return outgoing if outgoing is not None and outgoing.revises is not None else None
 
 
 # -- The rounds --

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, fields
+from dataclasses import field, fields, replace
 from enum import StrEnum
 
 from postroom.attention.model import OPEN, Decision, NoticeState, Policy
@@ -375,11 +375,16 @@ class NoticeRow:
 
 @record
 class SendRow:
-    """A delivery that was decided, frozen; `delivery_id` is None until the ledger has it."""
+    """
+    A delivery that was decided, frozen; `delivery_id` is None until the ledger has it.
+
+    `notice`: the one whose message this is, unchanged; its words are kept once, with the notice.
+    """
 
     person: str
     send: NoticeSend
-    outgoing: str = ""
+    outgoing: str | None = None
+    notice: str | None = None
     request_id: str = ""
     delivery_id: str | None = None
     lease_until_us: int | None = None
@@ -391,7 +396,12 @@ class SendRow:
 
     @property
     def message(self) -> Outgoing:
-        return of_json(Outgoing, self.outgoing)
+        return frozen(of_json(Outgoing, self.outgoing or ""), self.key)
+
+
+def frozen(message: Outgoing, send: str) -> Outgoing:
+    """As it leaves: under the send's own key, so that the ledger keeps one delivery however often it is handed over."""
+    return replace(message, idempotency_key=send, released=True, wish=None)
 
 
 @record
@@ -461,7 +471,7 @@ class SettledSend:
     person: str
     delivery_id: str
     status: Status
-    outgoing: Outgoing
+    outgoing: Outgoing | None
     refused: bool
     uncertain: bool
     withdrawn: bool

@@ -132,7 +132,8 @@ notice_sends = Table(
     Column("delivery_id", Text),
     Column("request_id", Text, nullable=False),
     Column("send", Text, nullable=False),
-    Column("outgoing", Text, nullable=False),
+    Column("outgoing", Text),
+    Column("notice", Text),  # whose words it has, where it has none of its own
     Column("lease_until", BigInteger),
     Column("fence", Integer, nullable=False),
     Index("ix_notice_sends_person_at", "person", "at"),
@@ -149,6 +150,10 @@ _SENDS: Final = Claims(
     due=func.coalesce(notice_sends.c.lease_until, notice_sends.c.at),
     order=notice_sends.c.at,
 )
+_WORDED: Final = select(
+    *(column for column in notice_sends.c if column.name != "outgoing"),
+    func.coalesce(notice_sends.c.outgoing, notices.c.outgoing).label("outgoing"),
+).outerjoin(notices, notices.c.id == notice_sends.c.notice)
 digests = Table(
     "digests",
     metadata,
@@ -197,6 +202,12 @@ def _send_of(row: Row[Any]) -> SendRow:
     return read(SendRow, row)
 
 
+def _worded(connection: Connection, keys: Sequence[str]) -> list[SendRow]:
+    """With what is to be said, which is kept once: a send that shows its notice as it is has the words of that."""
+    asked: Select[Any] = _WORDED.where(notice_sends.c.key.in_(keys)).order_by(notice_sends.c.at, notice_sends.c.key)
+    return [_send_of(row) for row in connection.execute(asked)]
+
+
 def _digest_of(row: Row[Any]) -> Digest:
     return of_json(Digest, row.digest)
 
@@ -222,7 +233,8 @@ def _notice_values(row: NoticeRow) -> Columns:
 
 def _send_values(row: SendRow) -> Columns:
     send = row.send
-    return values(row, key=send.key, at=send.at_us, pending=send.pending, replaced=send.replaced)
+    own = row.outgoing if row.notice is None else None
+    return values(row, key=send.key, at=send.at_us, pending=send.pending, replaced=send.replaced, outgoing=own)
 
 
 def _log_values(person: str, row: LogRow) -> Columns:
@@ -288,7 +300,7 @@ class StoredNotices:
 
         def work(connection: Connection) -> list[SendRow]:
             taken = _SENDS.take(connection, limit=limit, now_us=now_us, lease_until_us=lease_until_us)
-            return [_send_of(row) for row in taken]
+            return _worded(connection, [row.key for row in taken])
 
         return await self._database.write(work)
 
@@ -362,8 +374,7 @@ class StoredNotices:
         return await self._database.read(lambda connection: [_notice_of(row) for row in connection.execute(asked)])
 
     async def sends(self, keys: Collection[str]) -> Sequence[SendRow]:
-        asked = select(notice_sends).where(notice_sends.c.key.in_(sorted(keys))).order_by(notice_sends.c.at)
-        return await self._database.read(lambda connection: [_send_of(row) for row in connection.execute(asked)])
+        return await self._database.read(lambda connection: _worded(connection, sorted(keys)))
 
     async def send_of_delivery(self, delivery_id: str) -> SendRow | None:
         asked = select(notice_sends).where(notice_sends.c.delivery_id == delivery_id)

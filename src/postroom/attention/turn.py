@@ -32,6 +32,7 @@ from postroom.attention.state import (
     Silence,
     Unmuted,
     Wanted,
+    frozen,
 )
 from postroom.attention.store import StoredNotices
 from postroom.kernel.database.rows import to_json
@@ -60,15 +61,11 @@ def frozen_message(
     messages: Mapping[str, Outgoing],
     revises: DeliveryId | None = None,
 ) -> Outgoing:
-    """
-    Under the send's own key, so that the ledger keeps one delivery however often it is handed over.
-
-    `revises`: the delivery it changes where the channel can; files and buttons need a message of their own.
-    """
+    """`revises`: the delivery it changes where the channel can; files and buttons need a message of their own."""
     message = _message(state, decision, messages)
     if revises is not None and not message.attachments and message.markup is None:
         message = replace(message, revises=revises, deletes=decision.kind is DecisionKind.CORRECT)
-    return replace(message, idempotency_key=decision.send, released=True, wish=None)
+    return frozen(message, decision.send or "")
 
 
 def _message(state: AttentionState, decision: Decision, messages: Mapping[str, Outgoing]) -> Outgoing:
@@ -253,9 +250,16 @@ class Turn:
         self, send: NoticeSend, decision: Decision, messages: _Messages, known: Mapping[str, SendRow]
     ) -> SendRow:
         outgoing = frozen_message(self.state, decision, messages, revised(self.state, decision, known))
+        is_notice = outgoing == frozen(messages[decision.notice], send.key)
         several = decision.digest is not None and len(decision.digest.members) > 1
         request = send.key if several else self._request_of(decision.notice)
-        return SendRow(person=self.person, send=send, outgoing=to_json(outgoing), request_id=request)
+        return SendRow(
+            person=self.person,
+            send=send,
+            outgoing=to_json(outgoing),
+            notice=decision.notice if is_notice else None,
+            request_id=request,
+        )
 
     def _request_of(self, notice_id: str) -> str:
         new = self._new.get(notice_id)

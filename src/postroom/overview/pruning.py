@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from postroom.approvals.store.tables import heard_threads, pending_actions
-from postroom.attention.store import CLOSED, HANDED_OVER, OPEN, attention_log, digests, notice_sends, notices
+from postroom.attention.store import CLOSED, HANDED_OVER, OPEN, PENDING, attention_log, digests, notice_sends, notices
 from postroom.butlers.model import TERMINAL as OVER
 from postroom.butlers.model import AppointmentStatus
 from postroom.butlers.store import appointments, sessions
@@ -207,7 +207,10 @@ class OldNotices(Stale):
 
 
 def _old_notices(keep: Retention) -> ColumnElement[bool]:
-    return and_(CLOSED, notices.c.created_at < keep.settled_before_us)
+    """But one whose words have still to be sent: that send has none of its own."""
+    send = notice_sends.c
+    unsent = looked_up(send.person == notices.c.person, and_(PENDING, send.notice == notices.c.id))
+    return and_(CLOSED, notices.c.created_at < keep.settled_before_us, not_(unsent))
 
 
 def _needed_by_open(person: ColumnElement[Any], keep: Retention) -> ColumnElement[bool]:

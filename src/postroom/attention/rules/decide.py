@@ -331,7 +331,8 @@ def revised(state: AttentionState, decision: Decision, rows: Mapping[str, SendRo
     row = rows.get(send.key)
     if row is None or row.delivery_id is None or (send.person, send.channel) != (decision.person, decision.channel):
         return None
-    return row.message.revises or DeliveryId(row.delivery_id)
+    revises = row.message.revises if row.outgoing is not None else None  # without words of its own it was new
+    return revises or DeliveryId(row.delivery_id)
 
 
 def _earlier(state: AttentionState, decision: Decision) -> Standing | None:

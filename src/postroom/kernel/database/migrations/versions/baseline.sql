@@ -442,7 +442,8 @@ CREATE TABLE {shared}notice_sends (
     delivery_id TEXT,
     request_id TEXT NOT NULL,
     send TEXT NOT NULL,
-    outgoing TEXT NOT NULL,
+    outgoing TEXT,
+    notice TEXT,
     lease_until BIGINT,
     fence INTEGER NOT NULL,
     CONSTRAINT pk_notice_sends PRIMARY KEY (key)
