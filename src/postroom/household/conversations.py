@@ -71,73 +71,18 @@ async def listening(
 
     Runs where the bots are heard, and takes up what an earlier process left.
     """
-    store, clock, chosen = world.store, world.clock, world.settings.conversations
-    kept, people = store.inbound, AskedPeople(book=store.people)
-    butlers = {one.name: one.runtime.type != "none" for one in world.butlers}
-    talk = Talk(
-        kept=kept,
-        people=people,
-        threads=store.talk,
-        butlers=butlers,
-        outbound=outbound,
-        clock=clock,
-        sessions_per_day=chosen.sessions_per_day,
-        tokens_per_day=chosen.tokens_per_day,
-    )
-    stopper = ButlersStop(peers={name: world.peers.to(name) for name in able(butlers)})
-    commands = TalkCommands(
-        kept=kept,
-        people=people,
-        inbox=store.notes,
-        asking=asking.asking,
-        stopper=stopper,
-        outbound=outbound,
-        butlers=butlers,
-        clock=clock,
-        sessions_per_day=talk.sessions_per_day,
-    )
-    replying = Answering(
-        kept=kept,
-        sessions=store.butler_sessions,
-        said=store.talk,
-        route=route,
-        stopper=stopper,
-        people=people,
-        outbound=outbound,
-        channels={name: channel for name, channel in channels.items() if isinstance(channel, ShowsWork)},
-        files=world.files,
-        clock=clock,
-        wake=talk.wake,
-    )
+    store, loops, talk = world.store, world.loops, _talk(world, outbound)
+    stopper = ButlersStop(peers={name: world.peers.to(name) for name in able(talk.butlers)})
+    replying = _answering(world, talk, stopper, route, channels)
     async with AsyncExitStack() as stack:
         ear = await stack.enter_async_context(hearing(asking, channels, outbound))
-        await stack.enter_async_context(world.loops.running("conversations", replying.look, wake=talk.wake))
-        flood = Flood(people=people, outbound=outbound, clock=clock, most=chosen.messages_per_minute)
-        codes, first_here = pairing_handlers(world, outbound)
-        handlers = in_order(
-            {
-                "flood": of_messages(flood.handle),
-                "kept": keeping_handler(kept, clock),
-                "news": news_handler(store.news),
-                "threads": hearing_handler(store.heard_threads, clock),
-                "originals": originals_handler(store.replies, clock),
-                "closed addresses": reopening_handler(store.closed_addresses),
-                "codes": codes,
-                "first here": first_here,
-                "notices": notices,
-                "commands": of_messages(commands.handle),
-                "questions": ear.handle,
-                "intents": reply_handler(replies.take),
-                "talk": of_messages(talk.handle),
-            },
-            kept,
-            clock,
-            people,
-            butlers,
-        )
-        arriving = ArrivingFiles(taking=world.files, people=people, threads=store.talk, outbound=outbound)
-        forgotten = Forgotten(kept=kept, handlers=handlers[1:], clock=clock)  # those were let through the flood
-        await stack.enter_async_context(world.loops.running("inbound:forgotten", forgotten.look))
+        await stack.enter_async_context(loops.running("conversations", replying.look, wake=talk.wake))
+        told = {"notices": notices, "questions": ear.handle, "intents": reply_handler(replies.take)}
+        commands = _commands(world, talk, stopper, asking)
+        handlers = in_order(_hearers(world, talk, commands) | told, talk.kept, world.clock, talk.people, talk.butlers)
+        forgotten = Forgotten(kept=talk.kept, handlers=handlers[1:], clock=world.clock)  # let through the flood before
+        await stack.enter_async_context(loops.running("inbound:forgotten", forgotten.look))
+        arriving = ArrivingFiles(taking=world.files, people=talk.people, threads=store.talk, outbound=outbound)
         for name, channel in channels.items():
             if isinstance(channel, Listen):
                 inbound = Inbound(
@@ -145,14 +90,79 @@ async def listening(
                     bot=channel,
                     offsets=store.marks,
                     handlers=handlers,
-                    clock=clock,
+                    clock=world.clock,
                     watch=ear.watch,
                     troubles=store.troubles,
                     files=arriving,
                 )
                 # A poll may wait for half a minute; what it would have fetched is fetched next time.
-                await stack.enter_async_context(world.loops.running(f"inbound:{name}", inbound.look, cut_off=True))
+                await stack.enter_async_context(loops.running(f"inbound:{name}", inbound.look, cut_off=True))
         yield
+
+
+def _talk(world: World, outbound: Outbound) -> Talk:
+    chosen = world.settings.conversations
+    return Talk(
+        kept=world.store.inbound,
+        people=AskedPeople(book=world.store.people),
+        threads=world.store.talk,
+        butlers={one.name: one.runtime.type != "none" for one in world.butlers},
+        outbound=outbound,
+        clock=world.clock,
+        sessions_per_day=chosen.sessions_per_day,
+        tokens_per_day=chosen.tokens_per_day,
+    )
+
+
+def _commands(world: World, talk: Talk, stopper: ButlersStop, asking: AskingParts) -> TalkCommands:
+    return TalkCommands(
+        kept=talk.kept,
+        people=talk.people,
+        inbox=world.store.notes,
+        asking=asking.asking,
+        stopper=stopper,
+        outbound=talk.outbound,
+        butlers=talk.butlers,
+        clock=talk.clock,
+        sessions_per_day=talk.sessions_per_day,
+    )
+
+
+def _answering(
+    world: World, talk: Talk, stopper: ButlersStop, route: TakeRoute, channels: Mapping[str, Channel]
+) -> Answering:
+    return Answering(
+        kept=talk.kept,
+        sessions=world.store.butler_sessions,
+        said=world.store.talk,
+        route=route,
+        stopper=stopper,
+        people=talk.people,
+        outbound=talk.outbound,
+        channels={name: channel for name, channel in channels.items() if isinstance(channel, ShowsWork)},
+        files=world.files,
+        clock=talk.clock,
+        wake=talk.wake,
+    )
+
+
+def _hearers(world: World, talk: Talk, commands: TalkCommands) -> dict[str, Handler]:
+    """Those that need nothing but the household's record; in which order all are asked, `in_order` says."""
+    store, clock, most = world.store, world.clock, world.settings.conversations.messages_per_minute
+    flood = Flood(people=talk.people, outbound=talk.outbound, clock=clock, most=most)
+    codes, first_here = pairing_handlers(world, talk.outbound)
+    return {
+        "flood": of_messages(flood.handle),
+        "kept": keeping_handler(talk.kept, clock),
+        "news": news_handler(store.news),
+        "threads": hearing_handler(store.heard_threads, clock),
+        "originals": originals_handler(store.replies, clock),
+        "closed addresses": reopening_handler(store.closed_addresses),
+        "codes": codes,
+        "first here": first_here,
+        "commands": of_messages(commands.handle),
+        "talk": of_messages(talk.handle),
+    }
 
 
 # Contacts, intents and their adapters: at home by a direct call, alone over HTTP.

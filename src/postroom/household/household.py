@@ -125,7 +125,7 @@ async def running(
     for config in butlers:
         check_modules(config)
     async with AsyncExitStack() as stack:
-        yield await _Builder(settings, butlers, parts, environment or {}, stack).build()
+        yield await _Builder(settings, parts, stack).build(butlers, environment or {})
 
 
 def _pages(parts: ConsoleParts, changes: Changes, bulk: Bulk) -> Starlette:
@@ -137,83 +137,75 @@ def _pages(parts: ConsoleParts, changes: Changes, bulk: Bulk) -> Starlette:
 class _Builder:
     """Starts the parts in the order they need each other; the stack stops them in the opposite order."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        roster: Sequence[ButlerConfig],
-        parts: Sequence[str],
-        environment: Mapping[str, str],
-        stack: AsyncExitStack,
-    ) -> None:
+    def __init__(self, settings: Settings, parts: Sequence[str], stack: AsyncExitStack) -> None:
         self._settings = settings
-        self._roster = roster
-        self._environment = environment
         self._parts = tuple(parts)
         self._stack = stack
-        self._clock = SharedClock()
-        self._registry = CollectorRegistry()
-        self._tokens = TokenFile(settings.tokens_file)
-        self._endpoints = Endpoints(settings, roster)
-        self._peers = Peers(self._tokens, self._endpoints, self._clock, stack)
-        self._loops = Loops(self._clock, LoopMeter(self._registry).failed)
-        self._household = RunningHousehold(settings=settings, parts=self._parts, loops=self._loops)
-        self._routers: list[APIRouter] = []
-        self._assistant_doors: list[AddTools] = []
-        self._servers: dict[str, GuardedServer] = {}
-        self._butlers: list[Butler] = []
         self._listeners = Listeners(settings=settings, stack=stack)
-        self._serving: list[HttpServer] = []
-        self._plane: Plane | None = None
-        self._approvals: Approvals | None = None
+        self._household: RunningHousehold
         self._world: World  # as soon as there is a store, as all that follows
         self._registered: Registry
         self._asking: AskingParts
         self._attention: Attention
+        self._plane: Plane | None = None
         self._channels: Mapping[str, Channel] = {}
+        self._approvals: Approvals | None = None
         self._correspondence: Correspondence | None = None
         self._console: Console | None = None
+        self._butlers: list[Butler] = []
+        self._servers: dict[str, GuardedServer] = {}
+        self._routers: list[APIRouter] = []
+        self._assistant_doors: list[AddTools] = []
+        self._serving: list[HttpServer] = []
 
-    async def build(self) -> RunningHousehold:
-        await self._bind()
-        butlers = (Principal(Role.BUTLER, config.name) for config in self._roster)
-        self._tokens.ensure([OPERATOR, *butlers, *(Principal(Role.CONNECTOR, name) for name in ADAPTERS)])
-        await self._stack.enter_async_context(keeping_last_use(self._tokens, self._loops))
+    async def build(self, roster: Sequence[ButlerConfig], environment: Mapping[str, str]) -> RunningHousehold:
+        settings, clock, registry = self._settings, SharedClock(), CollectorRegistry()
+        tokens, loops = TokenFile(settings.tokens_file), Loops(clock, LoopMeter(registry).failed)
+        self._household = RunningHousehold(settings=settings, parts=self._parts, loops=loops)
+        endpoints = await self._bind(roster)
+        butlers = (Principal(Role.BUTLER, config.name) for config in roster)
+        tokens.ensure([OPERATOR, *butlers, *(Principal(Role.CONNECTOR, name) for name in ADAPTERS)])
+        await self._stack.enter_async_context(keeping_last_use(tokens, loops))
         if MESSENGER in self._parts:
-            warn_of_users(self._tokens.principals(), self._settings.approvals.approvers)
+            warn_of_users(tokens.principals(), settings.approvals.approvers)
         sandbox = await self._start_sandbox()
-        mine = [config for config in self._roster if config.name in self._parts]
+        mine = [config for config in roster if config.name in self._parts]
         if mine or {WORKER, "api"} & set(self._parts):
-            store = await self._stack.enter_async_context(open_in_time(self._settings, self._clock, self._loops))
+            store = await self._stack.enter_async_context(open_in_time(settings, clock, loops))
             self._world = World(
-                settings=self._settings,
+                settings=settings,
                 store=store,
-                clock=self._clock,
-                loops=self._loops,
-                tokens=self._tokens,
-                peers=self._peers,
-                endpoints=self._endpoints,
-                roster=self._roster,
-                environment=self._environment,
-                registry=self._registry,
+                clock=clock,
+                loops=loops,
+                tokens=tokens,
+                peers=Peers(tokens, endpoints, clock, self._stack),
+                endpoints=endpoints,
+                roster=roster,
+                environment=environment,
+                registry=registry,
                 pages_url=self._listeners.pages_url,
                 links_due=self._household.links_due,
             )
-            self._registered = Registry(store.database, self._clock)
-            await self._stack.enter_async_context(knowing_people(self._world))
-            self._attention = self._household.attention = build_attention(self._world)
-            await refuse_unknown_people(self._attention)
-            inbox = await self._open_inbox()
-            self._asking = self._household.asking = AskingParts(self._world, self._attention.book)
-            if WORKER in self._parts:
-                await self._start_plane(sandbox, inbox)
-            await self._build_butlers(mine, sandbox, inbox)
-            await self._build_correspondence(inbox)
-            if "api" in self._parts:
-                self._build_plain_doors()
-                await self._build_console(inbox, sandbox)
+            await self._build_parts(mine, sandbox)
         await self._serve()
         self._stack.push_async_callback(self._wind_down)
         return self._household
+
+    async def _build_parts(self, mine: Sequence[ButlerConfig], sandbox: SandboxAddress | None) -> None:
+        world = self._world
+        self._registered = Registry(world.store.database, world.clock)
+        await self._stack.enter_async_context(knowing_people(world))
+        self._attention = self._household.attention = build_attention(world)
+        await refuse_unknown_people(self._attention)
+        inbox = await self._open_inbox()
+        self._asking = self._household.asking = AskingParts(world, self._attention.book)
+        if WORKER in self._parts:
+            await self._start_plane(sandbox, inbox)
+        await self._build_butlers(mine, sandbox, inbox)
+        await self._build_correspondence(inbox)
+        if "api" in self._parts:
+            self._build_plain_doors()
+            await self._build_console(inbox, sandbox)
 
     async def _wind_down(self) -> None:
         """First of all when stopping: sessions while every door they speak through is open, callers while connected."""
@@ -223,12 +215,13 @@ class _Builder:
         for server in self._serving:
             server.end()  # all at once: each of them grants its callers a few seconds
 
-    async def _bind(self) -> None:
-        known = fixed_ports(self._settings, self._roster)
+    async def _bind(self, roster: Sequence[ButlerConfig]) -> Endpoints:
+        known, endpoints = fixed_ports(self._settings, roster), Endpoints(self._settings, roster)
         wanted = {part: known[part] for part in self._parts if part in known}
         await self._listeners.bind(wanted | (sandbox_ports(self._settings) if SANDBOX in self._parts else {}))
         for part in wanted:
-            self._endpoints.bound(part, self._listeners.port(part))
+            endpoints.bound(part, self._listeners.port(part))
+        return endpoints
 
     async def _start_sandbox(self) -> SandboxAddress | None:
         if not self._settings.in_sandbox:
@@ -253,10 +246,10 @@ class _Builder:
             elif config.name == SWITCHBOARD:
                 await self._build_switchboard(config)
             else:
-                way = self._peers.to(SWITCHBOARD, Principal(Role.BUTLER, config.name))
+                way = self._world.peers.to(SWITCHBOARD, Principal(Role.BUTLER, config.name))
                 butler = await self._butler(config, way)
                 self._servers[config.name] = build_server(butler)
-                self._peers.add(config.name, self._servers[config.name])
+                self._world.peers.add(config.name, self._servers[config.name])
         for butler in self._butlers:
             server = self._servers[butler.name]
             if butler.name not in (MESSENGER, SWITCHBOARD):
@@ -264,13 +257,13 @@ class _Builder:
             if butler.calendar is not None:
                 add_tools(server, CALENDAR_ACTS, butler.calendar, butler=butler.name)
                 self._stack.push_async_callback(butler.calendar.stop)
-        self._peers.open()
+        self._world.peers.open()
         for butler in self._butlers:
             await self._stack.enter_async_context(living(butler, self._world, self._registered))
 
     async def _butler(self, config: ButlerConfig, outbound: Outbound) -> Butler:
         """Its own sessions' tokens are known to its own server and to no other."""
-        tokens = SessionTokens(config.name, self._tokens)
+        tokens = SessionTokens(config.name, self._world.tokens)
         butler = build_butler(
             config,
             self._world,
@@ -297,7 +290,7 @@ class _Builder:
         """The API works on intents; the messenger, which has the bot, hears what people answer."""
         if not {"api", MESSENGER} & set(self._parts):
             return
-        outbound, route = self._peers.to(SWITCHBOARD), partial(routed_by, self._peers.to(SWITCHBOARD))
+        outbound, route = self._world.peers.to(SWITCHBOARD), partial(routed_by, self._world.peers.to(SWITCHBOARD))
         built = build_correspondence(self._world, outbound, route, self._asking, inbox.email_due.ring)
         if "api" in self._parts:
             await self._stack.enter_async_context(working(built, self._asking))
@@ -311,7 +304,7 @@ class _Builder:
             await self._stack.enter_async_context(ears)
 
     def _build_plain_doors(self) -> None:
-        outbound = self._peers.to(SWITCHBOARD)
+        outbound = self._world.peers.to(SWITCHBOARD)
         sending = build_sending(self._world, outbound, self._attention)
         notices = attention_desk(self._world, self._attention)
         self._assistant_doors.append(lambda server: message_tools(server, sending))
@@ -327,11 +320,11 @@ class _Builder:
             inbox=inbox,
             asking=self._asking.asking,
             attention=self._attention,
-            messenger=self._peers.to(MESSENGER),
+            messenger=self._world.peers.to(MESSENGER),
             approvals=self._approvals,
-            outbound=self._peers.to(SWITCHBOARD),
+            outbound=self._world.peers.to(SWITCHBOARD),
             sandbox_url=sandbox.control_url if sandbox else None,
-            silent=cannot_answer(self._roster, self._environment),
+            silent=cannot_answer(self._world.roster, self._world.environment),
         )
         self._console = await self._stack.enter_async_context(running_console(parts, _pages))
         self._household.sign_in = partial(operators_link, self._world, self._listeners.url("api"))
@@ -346,11 +339,11 @@ class _Builder:
         add_message_tools(server, butler, (Notify,))
         server.point_elsewhere(ELSEWHERE_THAN_MESSENGER)
         self._servers[MESSENGER] = server
-        self._peers.add(MESSENGER, server, parts.execute.submit)
+        self._world.peers.add(MESSENGER, server, parts.execute.submit)
 
     async def _build_switchboard(self, config: ButlerConfig) -> None:
         board = build_board(self._world, self._registered)
-        butler = await self._butler(config, self._peers.to(SWITCHBOARD, Principal(Role.BUTLER, SWITCHBOARD)))
+        butler = await self._butler(config, self._world.peers.to(SWITCHBOARD, Principal(Role.BUTLER, SWITCHBOARD)))
         policy = ToolPolicy({}, butler.verifier)
         server = GuardedServer(SWITCHBOARD, policy, description=config.butler.description)
         add_tools(server, SWITCHBOARD_ACTS, board, butler=SWITCHBOARD)
@@ -358,18 +351,18 @@ class _Builder:
         add_message_tools(server, butler, (Notify,))
         server.point_elsewhere(ELSEWHERE_THAN_SWITCHBOARD)
         self._servers[SWITCHBOARD] = server
-        self._peers.add(SWITCHBOARD, server, board.submit)
+        self._world.peers.add(SWITCHBOARD, server, board.submit)
 
     async def _serve(self) -> None:
         connections, _ = bounds_of(self._settings.serving)
         apps: dict[str, ASGIApp] = {
             butler.name: butler_app(
-                butler.name, self._servers[butler.name], butler.verifier, self._settings, self._loops.troubles
+                butler.name, self._servers[butler.name], butler.verifier, self._settings, self._household.loops.troubles
             )
             for butler in self._butlers
         }
         if "api" in self._parts:
-            assistants = assistant_server(self._tokens, self._assistant_doors)
+            assistants = assistant_server(self._world.tokens, self._assistant_doors)
             console = self._console.app if self._console else None
             apps["api"] = api_app(self._world, self._routers, assistants, console)
         apps |= {name: self._adapter(name) for name in ADAPTERS if name in self._parts}
@@ -378,7 +371,7 @@ class _Builder:
             self._serving.append(await self._stack.enter_async_context(server))
             self._household.addresses[name] = self._listeners.url(name) + ("/mcp" if name in self._servers else "")
         for butler in self._butlers:
-            await start_sessions(butler.name, butler.sessions, self._stack, self._loops)
+            await start_sessions(butler.name, butler.sessions, self._stack, self._household.loops)
         if asking := self._household.asking:
             await start_resuming(asking, self._butlers, self._stack)
             self._stack.callback(asking.bells.close)  # those who wait are let go while they are still connected
@@ -390,7 +383,11 @@ class _Builder:
             self._stack.callback(self._console.changes.stop)
 
     def _adapter(self, name: str) -> ASGIApp:
-        own_url, api_url, failing = self._listeners.url(name), self._listeners.url("api"), self._loops.troubles
+        own_url, api_url, failing = (
+            self._listeners.url(name),
+            self._listeners.url("api"),
+            self._household.loops.troubles,
+        )
         return adapter(
             name, self._settings, own_url=own_url, api_url=api_url, at_home=self._correspondence, failing=failing
         )
