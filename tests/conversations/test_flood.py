@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.clock import FakeClock
-from tests.conversations.test_strangers import ADA, Room, room_of
+from tests.conversations.room import PLACE, Room, written
 from tests.household.asked_household import ask, parts, phone, press, until
 from tests.household.talking import talking
-from tests.opened_database import opened_file
 
 from postroom.conversations.inbound import Flood
 from postroom.conversations.texts import ENGLISH
 from postroom.message.inbound import InboundMessage
-from postroom.people.model import PersonAddress
 from postroom.questions.model import QuestionStatus
 
 pytestmark = pytest.mark.requirement("talk:flood")
 
 
-@pytest.fixture
-async def room(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Room]:
-    async with opened_file(tmp_path) as database:
-        places = (PersonAddress(channel="pager", address="5", verified_at_us=1),)
-        yield await room_of(database, clock, replace(ADA, addresses=places))
-
-
-def message(number: int, sender: str | None = "5", at_us: int | None = None) -> InboundMessage:
-    return InboundMessage(
-        channel="pager",
-        number=number,
-        message_id=str(number),
-        places=(sender or "?",),
-        sender=sender,
-        text="hi",
-        alone=True,
-        said_at_us=at_us,
-    )
+def message(number: int, sender: str | None = PLACE, at_us: int | None = None) -> InboundMessage:
+    return written(str(number), number=number, places=(sender or "?",), sender=sender, said_at_us=at_us)
 
 
 async def test_beyond_the_first_ones_of_a_minute_nothing_is_read_and_the_sender_is_told_once(tmp_path: Path) -> None:
@@ -88,6 +67,6 @@ async def test_strangers_and_others_are_counted_apart_and_strangers_are_told_not
     post, clock = room.post, room.clock
     flood = Flood(people=room.people, outbound=room.post, clock=clock, most=1)
     assert [await flood.handle(message(one, "9")) for one in (1, 2, 3)] == [False, True, True]
-    assert not await flood.handle(message(4, "5"))
+    assert not await flood.handle(message(4))
     assert not await flood.handle(message(5, None))
     assert post.sent == []

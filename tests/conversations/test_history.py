@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, insert
 from tests.clock import START_US
+from tests.conversations.room import sent, session
 from tests.opened_database import opened_file
 from tests.questions.sample_questions import new_question
 from tests.support.delivery_rows import NOON_US, request_row
 from tests.support.query_plans import query_plans
 
-from postroom.butlers.model import Session, SessionStatus
 from postroom.conversations import history
 from postroom.conversations.history import Histories, Lately, StoredTalk, line_of
 from postroom.conversations.model import (
@@ -30,11 +30,11 @@ from postroom.conversations.model import (
     merged,
 )
 from postroom.conversations.store import WRITTEN, StoredInbound, TalkPulse
-from postroom.delivery.store.tables import delivery_receipts, delivery_requests
+from postroom.delivery.store.tables import delivery_requests
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import DeliveryId, IdMint
-from postroom.kernel.values.principal import HOUSEHOLD_OWNER, SessionId
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.inbound import Assurance, InboundMessage
 from postroom.people.model import NewPerson, Person, PersonAddress, PersonRole
 from postroom.people.store.people import StoredPeople
@@ -330,25 +330,6 @@ async def routed(store: StoredInbound, number: int, *, text: str = "hi", person:
     return await store.named(words(number))
 
 
-async def sent(database: Database, provider_id: str = "", **changes: Any) -> str:
-    row = request_row(**{"address": "77", "origin_butler": "general", "intent": "reply"} | changes)
-
-    def work(connection: Connection) -> None:
-        connection.execute(insert(delivery_requests), [row])
-        if provider_id:
-            receipt = {
-                "delivery_request_id": row["id"],
-                "part": 1,
-                "provider_delivery_id": provider_id,
-                "receipt_type": "sent",
-                "received_at": NOON_US,
-            }
-            connection.execute(insert(delivery_receipts), [receipt])
-
-    await database.write(work)
-    return str(row["id"])
-
-
 @pytest.mark.requirement("talk:answered-in-thread")
 @pytest.mark.parametrize(
     ("changes", "counts"),
@@ -420,19 +401,3 @@ async def test_a_session_whose_message_is_answered_or_stopped_is_over(store: Sto
     over = [await talk.is_over(session(one)) for one in (answered.id, stopped.id, waits.id, "other", None)]
 
     assert over == [True, True, False, False, False]
-
-
-def session(request_id: str | None) -> Session:
-    blank = Session(
-        id=SessionId("s"),
-        butler="general",
-        runtime="codex",
-        trigger_source="route",
-        caller="operator",
-        prompt="hi",
-        status=SessionStatus.RUNNING,
-        attempt=1,
-        created_at_us=0,
-        started_at_us=0,
-    )
-    return replace(blank, request_id=request_id)

@@ -2,97 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.clock import FakeClock
-from tests.conversations.test_history import session
-from tests.conversations.test_strangers import ADA, Room, room_of, written
-from tests.opened_database import opened_file
+from tests.conversations.room import PLACE, Room, sent, session, written
 
 from postroom.butlers.model import Session, SessionEnd, SessionStatus
 from postroom.butlers.wire import Route
-from postroom.conversations.model import (
-    InboundMove,
-    InboundStatus,
-    KeptMessage,
-    RouteKind,
-    SentBefore,
-    SpokenTurn,
-    moved,
-)
+from postroom.conversations.history import StoredTalk
+from postroom.conversations.model import InboundMove, InboundStatus, KeptMessage, RoutedMessage, RouteKind
 from postroom.conversations.talk import Answering
-from postroom.conversations.texts import ENGLISH, GERMAN
+from postroom.conversations.texts import ENGLISH
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import PostroomError, TargetUnavailable, ValidationError
 from postroom.message.attachment import Attachment
-from postroom.message.inbound import Flag, InboundMessage
-from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing, refused
 from postroom.message.wire import Routed
-from postroom.people.model import Person
+
+GENERAL = RoutedMessage(kind=RouteKind.BUTLER, target="general", reason="named", words="hi")
 
 
-class World:
-    """Everything around the loop: a store, a butler, a way out."""
+class Handing:
+    """What Ada wrote, kept as always, on its way to a butler whose sessions are as a test says."""
 
-    def __init__(self, clock: FakeClock, *kept: KeptMessage) -> None:
-        self.kept = {one.id: one for one in kept}
+    def __init__(self, room: Room) -> None:
+        self.room = room
         self.sessions: dict[str, Session] = {}
         self.routed: list[Route] = []
-        self.said: list[Outgoing] = []
         self.stopped: list[str] = []
         self.shown: list[str] = []
-        self.reply = False
         self.refusal: PostroomError | None = None
-        self.outage: PostroomError | None = None
         self.loop = Answering(
-            kept=self,
+            kept=room.kept,
             sessions=self,
-            said=self,
+            said=StoredTalk(room.database),
             route=self.route,
             stopper=self,
-            people=self,
-            outbound=self,
-            channels={"telegram": self},
+            people=room.people,
+            outbound=room.post,
+            channels={"pager": self},
             files=self,
-            clock=clock,
+            clock=room.clock,
             wake=Signal(),
         )
 
-    async def with_butlers(self) -> Sequence[KeptMessage]:
-        open_ones = (InboundStatus.ROUTED, InboundStatus.WAITING, InboundStatus.RUNNING)
-        return [one for one in self.kept.values() if one.status in open_ones]
-
-    async def move(
-        self,
-        kept: KeptMessage,
-        move: InboundMove,
-        now_us: int,
-        *,
-        session_id: str | None = None,
-        reason: str = "",
-        tokens: int = 0,
-    ) -> bool:
-        now = self.kept[kept.id]
-        if now.status is not kept.status:
-            return False
-        self.kept[kept.id] = replace(now, status=moved(now.status, move), session_id=session_id or now.session_id)
-        return True
-
     async def get(self, butler: str, session_id: str) -> Session | None:
         return self.sessions.get(session_id)
-
-    async def turns(self, kept: KeptMessage, limit: int) -> Sequence[SpokenTurn]:
-        return [SpokenTurn(by="person", text="y" * 5000, at_us=0)]
-
-    async def replied_to(self, message: InboundMessage) -> SentBefore | None:
-        return None
-
-    async def replied(self, message_id: str) -> bool:
-        return self.reply
 
     async def hand_on(self, files: Sequence[Attachment], owner: str) -> tuple[Attachment, ...]:
         return tuple(files)
@@ -106,55 +63,46 @@ class World:
     async def stop(self, butler: str, session_id: str) -> None:
         self.stopped.append(session_id)
 
-    async def find(self, who: str) -> Sequence[Person]:
-        return []
-
-    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
-        if self.outage is not None:
-            return refused(self.outage, request_id=request_id)
-        self.said.append(outgoing)
-        return Outcome(status=AnswerStatus.ACCEPTED, request_id=request_id)
-
     async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
         self.shown.append(place)
         return True
 
-    def status(self, name: str = "m1") -> InboundStatus:
-        return self.kept[name].status
+    async def asks(self, words: str = "hi", message_id: str = "1", place: str = PLACE) -> KeptMessage:
+        message, now_us = written(message_id, places=(place,), sender=PLACE, text=words), self.room.clock.now_us()
+        ada = await self.room.people.at("pager", PLACE)
+        await self.room.kept.keep(message, now_us)
+        assert ada is not None
+        assert await self.room.kept.decide(message, replace(GENERAL, words=words), ada.id, now_us)
+        return await self.room.kept.named(message)
 
-    def ends(self, status: SessionStatus, **more: Any) -> None:
-        values: Mapping[str, Any] = {"status": status, **more}
-        self.sessions["session of m1"] = replace(session("m1"), **values)
+    async def status(self, message_id: str = "1") -> InboundStatus:
+        return (await self.room.kept.named(written(message_id))).status
 
+    def ends(self, kept: KeptMessage, status: SessionStatus, **more: Any) -> None:
+        self.sessions[f"session of {kept.id}"] = replace(session(kept.id), status=status, **more)
 
-def asked(name: str, clock: FakeClock, place: str = "77") -> KeptMessage:
-    message = InboundMessage(channel="telegram", number=1, message_id=name, places=(place,), sender="77", text="hi")
-    return KeptMessage(
-        id=name,
-        message=message,
-        received_us=clock.now_us(),
-        status=InboundStatus.ROUTED,
-        person="p1",
-        target="general",
-        reason="named",
-        changed_us=clock.now_us(),
-    )
+    def said(self) -> list[str]:
+        return [one.message for one in self.room.post.sent]
 
 
 @pytest.fixture
-def world(clock: FakeClock) -> World:
-    return World(clock, asked("m1", clock), asked("m2", clock))
+def handing(room: Room) -> Handing:
+    return Handing(room)
 
 
 @pytest.mark.requirement("talk:in-order", "talk:turns")
-async def test_the_second_waits_for_the_first_and_turns_are_bounded_data(world: World, clock: FakeClock) -> None:
-    world.kept["m3"] = asked("m3", clock, place="88")
-    await world.loop.look()
+async def test_the_second_waits_for_the_first_and_turns_are_bounded(handing: Handing, clock: FakeClock) -> None:
+    kept = [await handing.asks("y" * 5000), await handing.asks("two", "2"), await handing.asks("else", "3", "88")]
+    await handing.loop.look()
+    assert {one.request_id for one in handing.routed} == {kept[0].id, kept[2].id}
+    assert await handing.status("2") is InboundStatus.ROUTED
 
-    assert [(one.request_id, one.prompt) for one in world.routed] == [("m1", "hi"), ("m3", "hi")]
-    assert (world.status("m1"), world.status("m2")) == (InboundStatus.WAITING, InboundStatus.ROUTED)
-    assert len(world.routed[0].context["said_before"][0]["text"]) == 1000
-    assert world.routed[0].request_context["source_thread_identity"] == "77:m1"
+    handing.ends(kept[0], SessionStatus.DONE)
+    await clock.advance(1)
+    for _ in range(2):
+        await handing.loop.look()
+    [second] = [one for one in handing.routed if one.request_id == kept[1].id]
+    assert [len(one["text"]) for one in second.context["said_before"]] == [1000]
 
 
 @pytest.mark.requirement("talk:last-words", "talk:failure-in-words")
@@ -181,143 +129,82 @@ async def test_the_second_waits_for_the_first_and_turns_are_bounded_data(world: 
     ],
 )  # fmt: skip
 async def test_each_ending_is_told_once(
-    world: World, ending: dict[str, Any], replied: bool, status: InboundStatus, said: str | None
+    handing: Handing, ending: dict[str, Any], replied: bool, status: InboundStatus, said: str | None
 ) -> None:
-    await world.loop.look()
-    world.ends(**ending)
-    world.reply = replied
+    kept = await handing.asks()
+    await handing.loop.look()
+    handing.ends(kept, **ending)
+    if replied:
+        await sent(handing.room.database, channel="pager", request_id=kept.id)
 
     for _ in range(3):
-        await world.loop.look()
+        await handing.loop.look()
 
-    assert world.status() is status
-    own = [one for one in world.said if one.idempotency_key == "talk:m1"]
-    assert [one.message for one in own] == ([said.format(butler="general")] if said else [])
+    assert await handing.status() is status
+    assert handing.said() == ([said.format(butler="general")] if said else [])
 
 
 @pytest.mark.requirement("talk:failure-in-words")
-async def test_a_butler_that_is_away_is_waited_for_and_then_told_of(world: World, clock: FakeClock) -> None:
-    world.refusal = TargetUnavailable("general is not running")
-    await world.loop.look()
-    assert (world.status(), world.said) == (InboundStatus.ROUTED, [])
+async def test_a_butler_that_is_away_is_waited_for_and_then_told_of(handing: Handing, clock: FakeClock) -> None:
+    await handing.asks()
+    handing.refusal = TargetUnavailable("general is not running")
+    await handing.loop.look()
+    assert (await handing.status(), handing.said()) == (InboundStatus.ROUTED, [])
 
     await clock.advance(301)
-    await world.loop.look()
+    await handing.loop.look()
 
-    assert world.status() is InboundStatus.FAILED
-    assert [one.message for one in world.said] == [ENGLISH.unreachable.format(butler="general")]
-
-
-async def test_what_a_butler_can_never_take_is_told_at_once(world: World) -> None:
-    world.refusal = ValidationError("too long")
-    await world.loop.look()
-
-    assert (world.status(), len(world.said)) == (InboundStatus.FAILED, 1)
+    assert await handing.status() is InboundStatus.FAILED
+    assert handing.said() == [ENGLISH.unreachable.format(butler="general")]
 
 
-async def test_words_that_cannot_be_stored_just_now_are_tried_again(world: World) -> None:
-    world.refusal, world.outage = ValidationError("no"), TargetUnavailable("away")
-    await world.loop.look()
-    assert world.status() is InboundStatus.ROUTED
+async def test_what_a_butler_can_never_take_is_told_as_soon_as_that_can_be_stored(handing: Handing) -> None:
+    await handing.asks()
+    handing.refusal, handing.room.post.outage = ValidationError("too long"), TargetUnavailable("away")
+    await handing.loop.look()
+    assert await handing.status() is InboundStatus.ROUTED
 
-    world.outage = None
-    await world.loop.look()
-    assert (world.status(), len(world.said)) == (InboundStatus.FAILED, 1)
+    handing.room.post.outage = None
+    await handing.loop.look()
+    assert (await handing.status(), len(handing.said())) == (InboundStatus.FAILED, 1)
 
 
 @pytest.mark.requirement("talk:stop")
-async def test_a_message_that_was_stopped_during_its_hand_over_has_its_session_ended(world: World) -> None:
+async def test_a_message_that_was_stopped_during_its_hand_over_has_its_session_ended(handing: Handing) -> None:
+    kept = await handing.asks()
+
     async def route(butler: str, route: Route, timeout_seconds: float) -> Routed:
-        world.kept["m1"] = replace(world.kept["m1"], status=InboundStatus.STOPPED)
+        await handing.room.kept.move(kept, InboundMove.STOP, handing.room.clock.now_us())
         return Routed(session_id="orphan")
 
-    await replace(world.loop, route=route).look()
+    await replace(handing.loop, route=route).look()
 
-    assert world.stopped == ["orphan"]
+    assert handing.stopped == ["orphan"]
 
 
 @pytest.mark.requirement("talk:typing")
-async def test_work_is_shown_while_it_lasts_and_not_too_often(world: World, clock: FakeClock) -> None:
-    await world.loop.look()
-    world.ends(SessionStatus.RUNNING)
-    await world.loop.look()
-    await world.loop.look()
-    assert (world.status(), world.shown) == (InboundStatus.RUNNING, ["77"])
+async def test_work_is_shown_while_it_lasts_and_not_too_often(handing: Handing, clock: FakeClock) -> None:
+    kept = await handing.asks()
+    await handing.loop.look()
+    handing.ends(kept, SessionStatus.RUNNING)
+    await handing.loop.look()
+    await handing.loop.look()
+    assert (await handing.status(), handing.shown) == (InboundStatus.RUNNING, [PLACE])
 
     await clock.advance(4)
-    await world.loop.look()
-    assert world.shown == ["77", "77"]
+    await handing.loop.look()
+    assert handing.shown == [PLACE, PLACE]
 
 
 @pytest.mark.requirement("talk:restart")
-async def test_a_session_that_went_back_into_the_queue_is_waited_for(world: World) -> None:
-    await world.loop.look()
+async def test_a_session_that_went_back_into_the_queue_is_waited_for(handing: Handing) -> None:
+    kept = await handing.asks()
+    await handing.loop.look()
     for status, expected in ((SessionStatus.RUNNING, "running"), (SessionStatus.QUEUED, "waiting")):
-        world.ends(status)
-        await world.loop.look()
-        assert world.status() == expected
+        handing.ends(kept, status)
+        await handing.loop.look()
+        assert await handing.status() == expected
 
 
-async def test_with_nothing_to_do_it_waits_until_it_is_woken(clock: FakeClock) -> None:
-    assert await World(clock).loop.look() is None
-
-
-@pytest.fixture
-async def room(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Room]:
-    """Ada writes here; a test may say what else is known of her."""
-    async with opened_file(tmp_path) as database:
-        yield await room_of(database, clock, replace(ADA, **getattr(request, "param", {})))
-
-
-async def heard(room: Room, butlers: dict[str, bool], text: str = "hi", message_id: str = "9", **more: Any) -> str:
-    await room.hear(written(message_id, sender="77", text=text, **more), butlers)
-    return "".join(one["delivery"]["message"] for one in room.post.sent)
-
-
-async def decided(room: Room, message_id: str = "9") -> KeptMessage:
-    return await room.kept.named(written(message_id))
-
-
-@pytest.mark.requirement("talk:failure-in-words")
-async def test_without_a_model_the_person_is_told_so(room: Room) -> None:
-    assert await heard(room, {}) == ENGLISH.no_model
-    room.post.sent.clear()
-    assert await heard(room, {"home": False, "general": True}, "/home hi", "10") == (
-        ENGLISH.butler_without_model.format(butler="home")
-    )
-    assert [(await decided(room, one)).kind for one in ("9", "10")] == [RouteKind.NO_MODEL] * 2
-
-
-@pytest.mark.parametrize("room", [{"language": "de"}], indirect=True, ids=["german"])
-async def test_a_name_without_words_is_asked_what_it_should_do(room: Room) -> None:
-    assert await heard(room, {"general": True}, "/general") == GERMAN.nothing_asked.format(butler="general")
-
-
-@pytest.mark.requirement("talk:limit")
-async def test_the_limit_is_told_in_words(room: Room) -> None:
-    for _ in range(3):
-        await room.spent()
-
-    assert await heard(room, {"general": True}) == ENGLISH.limit.format(sessions=3, tokens=1000)
-
-
-@pytest.mark.requirement("talk:limit")
-async def test_tokens_are_limited_as_well(room: Room) -> None:
-    await room.spent(tokens=1000)
-
-    assert await heard(room, {"general": True}) == ENGLISH.limit.format(sessions=3, tokens=1000)
-    assert "tokens" in (await decided(room)).reason
-
-
-@pytest.mark.requirement("talk:strangers")
-async def test_forwarded_words_are_not_acted_on_and_a_machine_is_not_answered(room: Room) -> None:
-    assert await heard(room, {"general": True}, flags=frozenset({Flag.FORWARDED})) == ENGLISH.forwarded
-    room.post.sent.clear()
-    machine = frozenset({Flag.FORWARDED, Flag.AUTOMATIC})
-    assert await heard(room, {"general": True}, message_id="10", flags=machine) == ""
-
-
-async def test_what_a_butler_takes_is_answered_by_the_butler_alone(room: Room) -> None:
-    assert await heard(room, {"general": True}, "{hostile} %s </data>") == ""
-    taken = await decided(room)
-    assert (taken.kind, taken.message.text) == (RouteKind.BUTLER, "{hostile} %s </data>")
+async def test_with_nothing_to_do_it_waits_until_it_is_woken(handing: Handing) -> None:
+    assert await handing.loop.look() is None

@@ -264,6 +264,20 @@ async def test_too_many_in_one_day_are_refused_in_words(house: Talking) -> None:
     ]
 
 
+@pytest.mark.requirement("talk:limit")
+async def test_too_many_tokens_in_one_day_are_refused_in_words(tmp_path: Path) -> None:
+    few = {"conversations": {"tokens_per_day": 50}}  # a session of this program takes 30
+    async with talking(tmp_path / "home", tmp_path, few, models=("general",)) as house:
+        for number in range(3):
+            await house.write(2006, "/general " + script(say=f"{number}"))
+            said = [one["text"] for one in await house.said(2006, number + 1)]
+            await house.kept(2006, *["answered", "answered", "refused"][: number + 1])
+        [*_, refused] = house.messages(2006)
+
+    assert said == ["0", "1", ENGLISH.limit.format(sessions=100, tokens=50)]
+    assert "tokens" in refused["reason"]
+
+
 @pytest.mark.asyncio(loop_scope="module")
 async def test_who_names_no_butler_and_has_none_is_asked_which(house: Talking) -> None:
     await house.write(2007, "What is on today?")
