@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.clock import START_US, FakeClock
+from tests.clock import START_US
 
-from postroom.delivery.afterwards.dead_letters import DeadLetters, objections
-from postroom.delivery.model import DeadLetter, EarlierReplay, Replay, ReplayRefused
+from postroom.delivery.afterwards.dead_letters import objections
+from postroom.delivery.model import DeadLetter, EarlierReplay
 from postroom.kernel.values.ids import DeadLetterId, DeliveryId
 from postroom.message.delivery import Intent, QuarantineReason, Status
 
@@ -46,29 +43,6 @@ def replays(*statuses: Status) -> tuple[EarlierReplay, ...]:
     )
 
 
-class KeepsOne:
-    """A record of one letter; what is decided is what is answered."""
-
-    def __init__(self, letter: DeadLetter) -> None:
-        self.letter_kept = letter
-        self.decided: Replay | ReplayRefused | None = None
-
-    async def replay(self, dead_letter_id: DeadLetterId, decide: Any) -> Replay | ReplayRefused | None:
-        self.decided = decide(self.letter_kept)
-        return self.decided
-
-
-def dead_letters(letter: DeadLetter, handed_over: list[str]) -> DeadLetters:
-    return DeadLetters(
-        record=KeepsOne(letter),  # type: ignore[arg-type]  # a replay asks nothing else of it
-        channels={"telegram"},
-        channel_names=frozenset({"telegram", "email"}),
-        hand_over=lambda: handed_over.append("pending"),
-        clock=FakeClock(),
-        mint=lambda now: f"new at {now}",
-    )
-
-
 @pytest.mark.requirement("messenger:dead-letter-replay")
 @pytest.mark.parametrize("status", Status)
 def test_only_a_replay_that_is_over_and_did_not_arrive_leaves_the_way_free(status: Status) -> None:
@@ -86,29 +60,3 @@ def test_only_a_replay_that_is_over_and_did_not_arrive_leaves_the_way_free(statu
 )
 def test_an_objection_says_what_stands_in_the_way(letter: DeadLetter, said: str) -> None:
     assert objections(letter, {"telegram"}) == [said]
-
-
-@pytest.mark.requirement("messenger:replay-lineage")
-@given(over=st.lists(st.sampled_from(OVER), max_size=8), key=st.sampled_from(["key", "key::replay-3"]))
-async def test_numbers_count_up_on_the_original_key_without_a_gap(over: list[Status], key: str) -> None:
-    handed_over: list[str] = []
-    letter = replace(LETTER, replays=replays(*over), idempotency_key=key)
-
-    answer = await dead_letters(letter, handed_over).replay("01980000-0000-7000-8000-000000000000")
-
-    assert answer["replay_number"] == len(over) + 1
-    assert answer["idempotency_key"] == f"key::replay-{len(over) + 1}"
-    assert handed_over == ["pending"]
-
-
-@pytest.mark.parametrize(("uncertain", "accept", "goes"), [(True, True, 1), (True, False, 0), (False, True, 1)])
-async def test_consent_is_asked_for_only_where_there_is_doubt(uncertain: bool, accept: bool, goes: int) -> None:
-    handed_over: list[str] = []
-    letter = replace(LETTER, uncertain=uncertain)
-
-    answer = await dead_letters(letter, handed_over).replay(
-        "01980000-0000-7000-8000-000000000000", accept_duplicate=accept
-    )
-
-    assert len(handed_over) == goes
-    assert answer.get("possible_duplicate", False) is (uncertain and accept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from postroom.delivery.afterwards.news import LONGEST, StoredNews, keep_news, ne
 from postroom.delivery.model import NewDelivery
 from postroom.delivery.rules.retry import delivered
 from postroom.kernel.database.engine import Database
-from postroom.kernel.values.ids import DeliveryId, to_text
+from postroom.kernel.values.ids import to_text
 from postroom.message.delivery import Receipt
 from postroom.message.inbound import InboundMessage, LateNews, NewsKind
 from postroom.overview.story import trace
@@ -108,38 +108,27 @@ def test_news_names_its_message_in_one_way() -> None:
 READ = LateNews(channel="slack", event_id="e1", kind=NewsKind.READ, at_us=1, provider_id="7", words="fine")
 
 
-@dataclass
-class Notebook:
-    kept: list[LateNews] = field(default_factory=list)
-
-    async def keep(self, news: LateNews) -> DeliveryId | None:
-        self.kept.append(news)
-        return DeliveryId("d1") if news.provider_id == "7" else None
-
-
 @pytest.mark.requirement("chan:late-news")
-async def test_news_is_handed_to_the_record_also_when_it_is_about_nothing_of_ours() -> None:
-    notebook = Notebook()
-    handle = news_handler(notebook)
-    strange = replace(READ, provider_id="8")
+async def test_news_is_taken_also_when_it_is_about_nothing_of_ours(database: Database) -> None:
+    new = await arrived(database, "7", channel="slack")
+    handle = news_handler(StoredNews(database))
 
-    assert [await handle(READ), await handle(strange)] == [True, True]
-    assert notebook.kept == [READ, strange]
+    assert [await handle(READ), await handle(replace(READ, provider_id="8"))] == [True, True]
+    assert [one["words"] for one in (await told(database, new))["news"]] == ["fine"]
 
 
-async def test_what_people_write_is_for_others() -> None:
-    notebook = Notebook()
+async def test_what_people_write_is_for_others(sqlite_database: Database) -> None:
     message = InboundMessage(channel="slack", number=1, message_id="1", places=("D1",))
 
-    assert await news_handler(notebook)(message) is False
-    assert notebook.kept == []
+    assert await news_handler(StoredNews(sqlite_database))(message) is False
 
 
-async def test_words_are_kept_as_one_short_line_that_every_store_can_hold() -> None:
-    notebook = Notebook()
+async def test_words_are_kept_as_one_short_line_that_every_store_can_hold(database: Database) -> None:
+    new = await arrived(database, "7", channel="slack")
+    words = "a\x00b\r\n\u202ec\ud800 " + "x" * 999
 
-    assert await keep_news(notebook, replace(READ, words="a\x00b\r\n\u202ec\ud800 " + "x" * 999)) == "d1"
+    assert await keep_news(StoredNews(database), replace(READ, words=words)) == new.id
 
-    [kept] = notebook.kept
-    assert kept.words.startswith("a\ufffdb c\ufffd xxx")
-    assert len(kept.words) == LONGEST
+    [kept] = (await told(database, new))["news"]
+    assert kept["words"].startswith("a\ufffdb c\ufffd xxx")
+    assert len(kept["words"]) == LONGEST

@@ -392,21 +392,6 @@ async def test_advancing_again_after_a_lost_answer_is_not_a_lost_fence(store: St
     assert len(await store.rows(delivery_receipts)) == 1
 
 
-async def test_only_an_expired_lease_is_taken_over(store: Store) -> None:
-    claim = await store.leased(new_delivery())
-    await store.ledger.mark_sending(claim, now_us=NOON_US, lease_until_us=LEASE_US)
-
-    async def reclaim(expired_before_us: int) -> Sequence[Claim]:
-        return await store.ledger.reclaim(
-            expired_before_us=expired_before_us, now_us=LEASE_US, lease_until_us=LEASE_US + 30 * SECOND, limit=10
-        )
-
-    assert await reclaim(LEASE_US) == []
-    [taken] = await reclaim(LEASE_US + 1)
-    assert (taken.id, taken.fence, taken.sending) == (claim.id, 2, True)
-    assert await reclaim(LEASE_US + 1) == []
-
-
 async def test_nobody_takes_over_what_he_has_in_hand_himself(store: Store) -> None:
     mine, lost = await store.leased(new_delivery()), await store.leased(new_delivery())
 
