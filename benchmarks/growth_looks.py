@@ -24,6 +24,7 @@ from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.audit import AuditKind, AuditQuery
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database
+from postroom.kernel.database.moments import StoredMoments
 from postroom.kernel.values.ids import SECOND_US, DeliveryId
 from postroom.message.delivery import Status
 from postroom.overview import pruning as prune_deliveries
@@ -115,11 +116,11 @@ class Asked:
             StoredPresentations(self.database, str, WRITTEN),
         )
         notices, pulse = StoredNotices(self.database), QuestionFigures(self.database).pulse
+        moments = StoredMoments(self.database)
         return {
             "questions, open ones": lambda: asked.listing(status=QuestionStatus.OPEN),
             "questions, of a person": lambda: asked.listing(person_id=WHO),
             "questions, of an asker or for a person": lambda: asked.listing(asker=ASKER, person_id=WHO),
-            "questions, due": lambda: asked.due(self.now_us, 100),
             "questions, what ended for an asker": lambda: asked.answers(ASKER, since=0, limit=50),
             "questions, cards to show": lambda: shown.due(self.now_us, lease_until_us=self.now_us, limit=32),
             "questions, a channel's open cards": lambda: shown.open_on("telegram"),
@@ -131,7 +132,10 @@ class Asked:
             "notices, all that are kept counted for a person": lambda: notices.counts(WHO),
             "notices, to hand over": lambda: notices.take_sends(self.now_us, lease_until_us=self.now_us, limit=32),
             "notices, settled ones": lambda: notices.settled(100),
-            "notices, whose turn it is": lambda: notices.due(self.now_us, 100),
+            "what is due by itself, first of all": lambda: moments.first(["notices", "question"]),
+            "what is due by itself": lambda: moments.take(
+                ["notices"], self.now_us, lease_until_us=self.now_us, limit=32
+            ),
         }
 
     def _people(self) -> dict[str, Look]:

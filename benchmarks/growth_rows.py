@@ -198,7 +198,6 @@ FILLINGS: Final = (
             "created_at": "{at}",
             "expires_at": "CASE WHEN {k} <= 100 THEN {now} + 86400000000 ELSE {at} + 86400000000 END",
             "ended_at": "CASE WHEN {k} > 100 THEN {at} + 60000000 END",
-            "next_at": "CASE WHEN {k} <= 100 THEN {now} + 86400000000 END",
         },
     ),
     Filling(

@@ -47,7 +47,8 @@ async def house(settings: Settings, clock: OffsetClock, journal: Journal, crash:
         attention = build_attention(world)
         for problem in (*(await attention.figures()).unaccounted, *await attention.audit()):
             journal.note(Step.UNACCOUNTED, "-", problem)
-        async with attending(world, attention, running_plane(world, channels)) as plane:
+        keeping_time = world.loops.running("timekeeper", world.timekeeper.look, wake=world.timekeeper.wake)
+        async with keeping_time, attending(world, attention, running_plane(world, channels)) as plane:
             yield House(attention=attention, plane=plane, store=store)
 
 

@@ -18,7 +18,7 @@ from chaos.offset_clock import OffsetClock
 from chaos.questions.asker_process import prepare
 from chaos.worker_process import open_deliveries
 from postroom.attention.rules.policy import parse_policy
-from postroom.attention.store import StoredNotices
+from postroom.attention.store import MOMENTS
 from postroom.delivery.notify import deliver_envelope
 from postroom.settings.load import load
 
@@ -106,9 +106,7 @@ class _Script:
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _is_quiet(self, made: House) -> bool:
-        queue = StoredNotices(made.store.database)
-        due = await queue.next_due()
-        if due is not None and due <= self._clock.now_us():
+        if await made.store.moments.overdue(MOMENTS, self._clock.now_us(), 1):
             return False
         return not await open_deliveries(made.store) and not await pending_sends(made)
 

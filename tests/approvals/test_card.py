@@ -129,7 +129,7 @@ def test_it_is_bound_to_what_was_parked_and_as_long_as_it_waits() -> None:
     question = asked(action)
 
     assert bound_of(question) == Bound(content_hash=action.content_hash, risk=Risk.MEDIUM)
-    assert question.expires_at_us == question.next_at_us == action.expires_at_us
+    assert question.expires_at_us == action.expires_at_us
 
 
 @pytest.mark.requirement("ask:approval-card")

@@ -9,13 +9,14 @@ from typing import Any, cast
 from tests.clock import START_US
 from tests.delivery.world import World, envelope
 from tests.people.known_people import owner
+from tests.timekeeping import Rounds, rounds
 
 from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.attention.attention import Attention
 from postroom.attention.considering import Considering
 from postroom.attention.keeper import Amends, Carrier, Keeper
 from postroom.attention.rules.policy import parse_policy
-from postroom.attention.store import StoredNotices
+from postroom.attention.store import MOMENTS, StoredNotices
 from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.corrections import Corrections
@@ -96,6 +97,7 @@ class Attended:
     plane: Plane = field(init=False)
     corrections: Corrections = field(init=False)
     amends: Amending = field(init=False)
+    times: Rounds = field(init=False)
 
     def __post_init__(self) -> None:
         people = names(self.world.database)
@@ -113,6 +115,7 @@ class Attended:
         considering = Considering(book=book, acceptance=acceptance, carrier=carrier)
         self.attention = Attention(book=book, considering=considering)
         self.keeper = Keeper(book=book, carrier=carrier, channels_down=bare.channels_down)
+        self.times = rounds(self.world.database, self.world.clock, MOMENTS, self.keeper.take, self.keeper.waits_on)
         self.plane = replace(bare, attention=self.attention)
 
     async def notify(self, message: str = "Hello", *, wait_seconds: float = 5, **fields: Any) -> Outcome:
@@ -121,9 +124,10 @@ class Attended:
         outgoing = parse_notify(envelope(message, **fields), self.world.plane.known_channels)
         return await self.plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
 
-    async def look(self, rounds: int = 4) -> None:
+    async def look(self, times: int = 4) -> None:
         """As often as it takes for what was decided to arrive and to be noted."""
-        for _ in range(rounds):
+        for _ in range(times):
+            await self.times.look()
             await self.keeper.look()
             await self.world.idle()
 

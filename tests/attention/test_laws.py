@@ -19,7 +19,8 @@ from postroom.attention.attention import COUNT_SECONDS, LOOK_SECONDS, AttentionM
 from postroom.attention.model import NoticeState
 from postroom.attention.rules import decide
 from postroom.attention.state import Acked, Standing
-from postroom.attention.store import attention_people, notices
+from postroom.attention.store import notices
+from postroom.kernel.database.moments import StoredMoments, moments
 from postroom.kernel.database.rows import of_json, to_json
 
 RULES = book({"quiet_hours": NIGHT, "repeat_seconds": [300]})
@@ -108,7 +109,7 @@ class Gauge(AttentionMeter):
 @pytest.mark.requirement("attention:accounted")
 async def test_it_looks_once_a_minute_and_costs_nothing_where_there_are_no_notices(world: World) -> None:
     house, gauge = Attended(world), Gauge()
-    auditor = Auditor(attention=house.attention, meter=gauge)
+    auditor = Auditor(attention=house.attention, moments=StoredMoments(world.database), meter=gauge)
     finished = world.database.finished
     assert await auditor.look() == world.clock.now_us() + LOOK_SECONDS * 1_000_000
     assert (gauge.counts, world.database.finished) == ([0], finished)
@@ -117,7 +118,7 @@ async def test_it_looks_once_a_minute_and_costs_nothing_where_there_are_no_notic
 @pytest.mark.requirement("attention:accounted")
 async def test_what_is_lost_or_waits_for_nothing_is_counted(world: World) -> None:
     house, gauge = Attended(world, HELD_AT_NIGHT), Gauge()
-    auditor = Auditor(attention=house.attention, meter=gauge)
+    auditor = Auditor(attention=house.attention, moments=StoredMoments(world.database), meter=gauge)
     await house.notify("Hello")
     await auditor.look()
     (row,) = await world.rows(notices)
@@ -133,7 +134,7 @@ async def test_what_is_lost_or_waits_for_nothing_is_counted(world: World) -> Non
 @pytest.mark.requirement("attention:accounted")
 async def test_all_that_is_kept_is_counted_once_an_hour_and_what_was_missing_stays_counted(world: World) -> None:
     house, gauge = Attended(world, HELD_AT_NIGHT), Gauge()
-    auditor = Auditor(attention=house.attention, meter=gauge)
+    auditor = Auditor(attention=house.attention, moments=StoredMoments(world.database), meter=gauge)
     await house.notify("Hello")
     world.clock.jump(3600)
     await house.look()
@@ -151,7 +152,7 @@ async def test_all_that_is_kept_is_counted_once_an_hour_and_what_was_missing_sta
 @pytest.mark.requirement("attention:accounted")
 async def test_who_is_still_due_at_the_next_look_is_counted_and_a_machine_that_slept_is_not(world: World) -> None:
     house, gauge = Attended(world, HELD_AT_NIGHT), Gauge()
-    auditor = Auditor(attention=house.attention, meter=gauge)
+    auditor = Auditor(attention=house.attention, moments=StoredMoments(world.database), meter=gauge)
     await house.notify("Hello")
     world.clock.jump(3600)
     await auditor.look()  # it has just woken
@@ -160,4 +161,4 @@ async def test_who_is_still_due_at_the_next_look_is_counted_and_a_machine_that_s
     await house.look()
     await auditor.look()
     assert gauge.counts == [0, 1, 0]
-    assert [row["next_at"] for row in await world.rows(attention_people)] == [None]
+    assert await world.rows(moments) == []

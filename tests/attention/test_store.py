@@ -17,10 +17,11 @@ from postroom.attention.model import NoticeState
 from postroom.attention.reading import NoticeReading
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.state import NoticeAccepted, NoticeChanges, PolicyChanged, ReceiptIn, SendOutcome, Wanted
-from postroom.attention.store import StoredNotices, notice_sends
+from postroom.attention.store import MOMENTS, StoredNotices, notice_sends
 from postroom.attention.turn import NewNotice, NoticeBook, Turn
 from postroom.delivery.files.taking import DAY_US, retention
 from postroom.kernel.database.engine import Database
+from postroom.kernel.database.moments import StoredMoments
 from postroom.kernel.database.postgres import PostgresDatabase
 from postroom.kernel.values.errors import PostroomError
 from postroom.message.outgoing import Outgoing
@@ -70,7 +71,7 @@ async def test_what_is_read_is_what_was_written_and_the_log_folds_to_it(database
     state, _ = await reading.present(PERSON)
     assert state == turn.state
     assert await reading.audit_of(PERSON) == []
-    assert await book.store.next_due() == at("07:00")  # type: ignore[attr-defined]
+    assert await StoredMoments(database).first([MOMENTS]) == at("07:00")
 
     await clock.advance(7 * 3600)
     turn = await book.change(PERSON, lambda _: ())

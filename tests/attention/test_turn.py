@@ -134,7 +134,11 @@ class Rows:
         self.facts += [one.event for one in changes.log if isinstance(one.event, Fact)]
         digests = (*self.loaded.digests, *changes.digests)
         self.loaded = Loaded(
-            person=changes.person, notices=tuple(notices.values()), sends=tuple(sends.values()), digests=digests
+            person=changes.person,
+            notices=tuple(notices.values()),
+            sends=tuple(sends.values()),
+            digests=digests,
+            due=changes.due,
         )
 
 
@@ -145,7 +149,7 @@ def test_turn_by_turn_with_rows_in_between_the_same_is_decided(history: History)
     rows, book, made = Rows(), book_of(history), list[Decision]()
     rows.loaded = Loaded(person=PersonRow(person=PERSON, policy=book.people[PERSON]))
     for fact in facts:
-        while (due := rows.loaded.person.next_at_us if rows.loaded.person else None) is not None and due <= fact.at_us:
+        while (due := min(rows.loaded.due.values(), default=None)) is not None and due <= fact.at_us:
             made += _turn(rows, book, due, None)
         made += _turn(rows, book, fact.at_us, fact)
     run = simulate(rows.facts, book_of(history), state=empty(), until_us=facts[-1].at_us, receipts=False)

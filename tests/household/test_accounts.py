@@ -232,10 +232,9 @@ async def test_a_reply_that_was_written_in_time_is_the_answer(
             card = await Phone(before, provider).shows("Ship it?")
             await shown(before, view, PresentationStatus.SHOWN)
         with sqlite3.connect(home / "postroom.db") as connection:  # asked two hours ago, and over for half an hour
-            moved = (
-                "UPDATE questions SET created_at = created_at - ?, expires_at = expires_at - ?, next_at = next_at - ?"
-            )
-            connection.execute(moved, (2 * HOUR_US, 3 * HOUR_US // 2, 3 * HOUR_US // 2))
+            moved = "UPDATE questions SET created_at = created_at - ?, expires_at = expires_at - ?"
+            connection.execute(moved, (2 * HOUR_US, 3 * HOUR_US // 2))
+            connection.execute("UPDATE moments SET due_at = due_at - ?1, look_at = look_at - ?1", (3 * HOUR_US // 2,))
         if written:
             async with aiohttp.ClientSession() as http:
                 said = {"chat_id": OWNER_CHAT, "text": "yes", "reply_to_message_id": card["message_id"]}
@@ -259,7 +258,7 @@ async def test_a_reply_in_time_counts_although_the_channel_comes_back_long_after
     async def without_an_end(house: Living, question_id: str, minutes: int) -> None:
         for _ in range(minutes * 3):
             ahead_us[0] += seconds(20)
-            await parts(house).questions.look()
+            await parts(house).world.timekeeper.look()
         found = await parts(house).store.get(question_id)
         assert found is not None and found.is_open
 

@@ -321,8 +321,8 @@ async def test_a_question_is_passed_on_to_a_member_without_an_approval(home: Pat
         ask_id = await ask_bob(house, **passed_on)
         await phone(house, "Tea?")
         with sqlite3.connect(home / "postroom.db") as connection:  # as if half a minute had gone by
-            earlier = "UPDATE questions SET created_at = created_at - 30000000, next_at = next_at - 30000000"
-            assert connection.execute(earlier).rowcount == 1
+            assert connection.execute("UPDATE questions SET created_at = created_at - 30000000").rowcount == 1
+            connection.execute("UPDATE moments SET due_at = due_at - 30000000, look_at = look_at - 30000000")
         parts(house).bells.every.ring()
         card = await bob_reads(house, "Tea?")
         assert await waiting(house) == []

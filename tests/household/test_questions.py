@@ -335,7 +335,8 @@ async def test_a_secret_that_was_lost_on_its_way_is_there_again_and_wiped_five_m
 
     again = (await get(small, path, token=small.token("health")))[1]["answer"]
     ahead_us[0] += seconds(301)
-    await parts(small).questions.look()
+    await parts(small).world.timekeeper.look()
+    await parts(small).world.timekeeper.idle()
     late = (await get(small, path, token=small.token("health")))[1]["answer"]
 
     assert (again["text"], late) == ("sesame", None)

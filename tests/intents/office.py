@@ -16,6 +16,7 @@ from tests.opened_database import opened_database
 from tests.patience import PATIENCE_SECONDS
 from tests.people.known_people import household_people, owner
 from tests.support.kinds import KINDS
+from tests.timekeeping import Rounds, rounds
 
 from postroom.butlers.wire import Route
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
@@ -24,8 +25,8 @@ from postroom.intents.directory import Acting, Directory
 from postroom.intents.envelope import Envelope
 from postroom.intents.gateway import Intake, Submission
 from postroom.intents.model import AgentIntent
-from postroom.intents.runner import Runner
-from postroom.intents.store import StoredIntents
+from postroom.intents.runner import IntentSteps
+from postroom.intents.store import MOMENTS, StoredIntents
 from postroom.intents.threads import StoredInbox, Threads
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.loop import Signal
@@ -100,7 +101,9 @@ class Office:
     subscriptions: StoredWebhooks
     intake: Intake
     threads: Threads
-    runner: Runner
+    courier: Courier
+    times: Rounds
+    webhooks: Webhooks
     post: Post
     butlers: Butlers
     subscribers: Subscribers
@@ -143,8 +146,9 @@ class Office:
         """Everything that is due now, until nothing is left to do at this moment."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             for _ in range(10):
-                await self.runner.tick()
-                await self.runner.idle()
+                await self.times.look()
+                await self.webhooks.look()
+                await self.webhooks.idle()
 
     async def later(self, seconds: float) -> None:
         await self.clock.advance(seconds)
@@ -204,12 +208,9 @@ def build_office(database: Database, clock: FakeClock) -> Office:
         subscriptions=subscriptions,
         intake=Intake(store=store, directory=directory, **tools),
         threads=Threads(store=store, inbox=StoredInbox(database), directory=directory, **tools),
-        runner=Runner(
-            agenda=store,
-            courier=courier,
-            webhooks=Webhooks(store=subscriptions, poster=subscribers, clock=clock),
-            **tools,
-        ),
+        courier=courier,
+        times=rounds(database, clock, MOMENTS, IntentSteps(store=store, courier=courier, **tools).take, store.shown_on),
+        webhooks=Webhooks(store=subscriptions, poster=subscribers, clock=clock),
         post=post,
         butlers=butlers,
         subscribers=subscribers,

@@ -77,7 +77,7 @@ async def test_a_restart_continues_where_the_last_process_stopped(office: Office
     intent = await office.ask(bob.agent_address)
     if crash == "after":
         again = Outgoing(origin_butler="intents", channel="telegram", message="", idempotency_key=f"{intent.id}:0")
-        await office.runner.courier.outbound.submit(again, request_id=intent.id, wait_seconds=0)
+        await office.courier.outbound.submit(again, request_id=intent.id, wait_seconds=0)
 
     restarted = build_office(office.database, office.clock)
     await restarted.work()
@@ -353,11 +353,12 @@ async def test_an_outage_of_the_store_costs_an_intent_no_try(office: Office) -> 
     bob = await office.person("Bob", telegram="2001")
     office.post.breaks_for["2001"] = StoreUnavailable("away")
     intent = await office.ask(bob.agent_address)
-    await office.work()
+    for _ in range(MAX_TRIES + 1):
+        await office.later(1)
     assert len(office.post.sent) > MAX_TRIES
 
     office.post.breaks_for.clear()
-    await office.work()
+    await office.later(1)
 
     assert (await office.now(intent)).status is IntentStatus.DELIVERED
 

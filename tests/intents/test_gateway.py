@@ -93,7 +93,7 @@ async def take(office: Office, intent: AgentIntent, reply: InboundReply) -> Agen
         store=office.store,
         directory=office.threads.directory,
         outbound=office.post,
-        signal=office.runner.signal,
+        signal=office.times.wake,
         clock=office.clock,
         mint=MINT.mint,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import Connection, update
 from tests.butlers.runtimes.installed import install
 from tests.household.living import LIFTED, QUICK
 from tests.household.living import settings_for as whole_settings
@@ -18,9 +18,9 @@ from tests.telephone import CHATGPT, OWNER, PEOPLE, Telephone, settings_for, tel
 
 from postroom.household.store import connect_store, shipped
 from postroom.intents.model import subject_of
-from postroom.intents.runner import LONGEST_PAUSE_SECONDS, Setbacks, pause_seconds
 from postroom.intents.store import intents
-from postroom.kernel.values.ids import seconds
+from postroom.kernel.database.moments import moments
+from postroom.kernel.values.moments import Reason
 from postroom.kernel.values.principal import OPERATOR
 from postroom.questions.model import QuestionStatus
 from postroom.settings import Settings
@@ -48,10 +48,17 @@ async def line(settings: Settings) -> AsyncIterator[Telephone]:
 async def its_next_step_is_due(settings: Settings, intent_id: str) -> None:
     """As if the time until then had passed, once the first step is done; the household looks every two seconds."""
     store = connect_store(settings)
-    due = update(intents).where(intents.c.id == intent_id, intents.c.position > 0).values(next_at=1)
+    past_the_first = (intents.c.id == intent_id, intents.c.position > 0)
+    due = update(intents).where(*past_the_first).values(next_at=1)
+    step = moments.c.reason.not_in([Reason.GO_ON, Reason.LOOK_AFTER])
+    found = update(moments).where(moments.c.id == intent_id, step).values(due_at=1, look_at=1)
+
+    def work(connection: Connection) -> int:
+        return connection.execute(due).rowcount and connection.execute(found).rowcount
+
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while not await store.database.write(lambda connection: connection.execute(due).rowcount):
+            while not await store.database.write(work):
                 await asyncio.sleep(0.02)
     finally:
         await store.database.close()
@@ -262,34 +269,6 @@ async def test_one_whose_card_is_still_on_its_way_is_not_asked_again(line: Telep
     assert line.household.asking is not None
     [question] = await line.household.asking.store.about(subject_of(intent_id))
     assert question.reminded_at_us is None
-
-
-def test_each_failure_doubles_the_distance_up_to_a_minute() -> None:
-    assert [pause_seconds(failures) for failures in (1, 2, 3, 6, 10_000)] == [2, 4, 8, 60, LONGEST_PAUSE_SECONDS]
-
-
-def test_what_failed_keeps_away_until_its_pause_is_over() -> None:
-    setbacks = Setbacks()
-
-    assert setbacks.note("a", 0) == 1
-    assert setbacks.note("b", 0) == 1
-    assert setbacks.note("b", 0) == 2
-
-    assert setbacks.away(seconds(1.9)) == ["a", "b"]
-    assert setbacks.away(seconds(2)) == ["b"]
-    assert not setbacks.keeps_away("b", seconds(4))
-
-
-def test_success_and_a_long_time_wipe_the_slate() -> None:
-    setbacks = Setbacks()
-    for _ in range(3):
-        setbacks.note("a", 0)
-        setbacks.note("b", 0)
-
-    setbacks.clear("a")
-    assert setbacks.note("a", 0) == 1
-    setbacks.away(seconds(3600))
-    assert setbacks.note("b", seconds(3600)) == 1
 
 
 # What is asked of a butler, and what was asked before a restart.

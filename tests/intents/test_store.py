@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +10,7 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.util import await_only
 from tests.intents.office import delivered
-from tests.opened_database import opened_file
 from tests.support.intent_hosts import Host, an_intent
-from tests.support.query_plans import query_plans
 
 from postroom.intents.model import AgentIntent, IntentChange, IntentStatus, MoveContext, moved, opened
 from postroom.intents.store import StoredIntents, intent_events, intents
@@ -52,16 +49,6 @@ async def test_one_key_of_one_sender_is_one_intent(database: Database) -> None:
 
     assert await store.insert(made(idempotency_key="k")) == (first, False)
     assert (await store.insert(made(idempotency_key="k", from_agent="agent://c")))[1]
-
-
-async def test_work_comes_in_the_order_it_is_due(database: Database) -> None:
-    store = StoredIntents(database, MINT.mint)
-    for at in (30, 10, 20):
-        await store.insert(made(next_at_us=at))
-
-    found = await store.round(25, 10)
-
-    assert ([one.next_at_us for one in found.due], found.next_due_us) == ([10, 20], 30)
 
 
 async def test_the_database_itself_refuses_to_reopen_an_intent(database: Database) -> None:
@@ -110,15 +97,6 @@ async def test_half_characters_in_what_somebody_sent_are_kept_apart_from_the_tex
 
     assert rows == ['{"question": "\\u0000"}']
     assert (await store.get(intent.id)) == intent
-
-
-async def test_a_round_reads_only_what_is_under_way(tmp_path: Path) -> None:
-    async with opened_file(tmp_path) as database:
-        with query_plans(database) as steps:
-            await StoredIntents(database, MINT.mint).round(10, 5)
-
-    assert not [step for step in steps if step.startswith("SCAN")], steps
-    assert any("ix_intents_carried (updated_at<?)" in step for step in steps), steps
 
 
 # Places in the order of commits: one writer at a time, and nobody waits for one that was stopped.

@@ -7,7 +7,7 @@ import hmac
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from aiohttp import web
 from aiohttp.test_utils import TestServer
@@ -137,22 +137,21 @@ async def hooks_at_work() -> AsyncIterator[tuple[Hooks, TestServer]]:
 async def test_a_subscriber_that_stalls_delays_neither_asks_nor_other_subscribers(office: Office) -> None:
     bob = await office.person("Bob", telegram="2001")
     poster = WebhookPost()
-    runner = replace(office.runner, webhooks=Webhooks(store=office.subscriptions, poster=poster, clock=office.clock))
+    webhooks = Webhooks(store=office.subscriptions, poster=poster, clock=office.clock)
     async with hooks_at_work() as (hooks, server), asyncio.timeout(60):
         await subscribe(office, WebhookEvent.THREAD_CREATED, url=str(server.make_url("/stalls")))
         for number in range(120):
             await office.ask(ANN, f"Number {number}")
-        await runner.tick()
+        await webhooks.look()
         await hooks.called.wait()
         await subscribe(office, WebhookEvent.THREAD_CREATED, url=str(server.make_url("/hears")))
 
         await office.ask(bob.agent_address, "Late?", reply_to=ANN)
         while not office.post.sent:
-            await runner.tick()
-            await asyncio.sleep(0)
+            await office.times.look()
+        await webhooks.look()
         told = await hooks.heard.get()
-        await runner.stop(0)
-        await poster.close()
+        await webhooks.stop(0)
 
     assert (office.post.said, told, hooks.stalled) == ([("2001", "Late?")], "inbox.thread_created", 1)
 

@@ -12,23 +12,29 @@ import pytest
 from tests.clock import FakeClock
 from tests.opened_database import opened_database
 from tests.questions.sample_questions import MINT
+from tests.timekeeping import Rounds, rounds
 
+from postroom.attention.attention import QuestionTimes
 from postroom.conversations.store import WRITTEN
 from postroom.kernel.acts.reading import made
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, Role
+from postroom.message.channel import Outbound
 from postroom.people.model import Person, PersonAddress, PersonRole
 from postroom.people.store.people import StoredPeople
 from postroom.questions.acts import AskPeople
 from postroom.questions.asked_people import AskedPeople
+from postroom.questions.due import QuestionSteps
 from postroom.questions.links.links import Links
 from postroom.questions.presenter import Planning
 from postroom.questions.questions import Asking, Questions
+from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.plan import ChannelAbility
 from postroom.questions.shapes import QuestionView
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
+from postroom.questions.store.steps import MOMENTS
 from postroom.questions.telling import Bells
 
 HEALTH = Principal(Role.BUTLER, "health")
@@ -40,6 +46,8 @@ CHANNELS = {
     "email": ChannelAbility(),
     "slack": ChannelAbility(configured=False),
 }
+
+CARDS = CardMaker(channels=CHANNELS, key=b"k")
 
 
 def person(id: str, name: str, *addresses: tuple[str, str], verified: bool = True) -> Person:
@@ -105,6 +113,19 @@ def office_on(database: Database, clock: FakeClock) -> Office:
     asking = Asking(questions=questions, store=store, planning=planning, bells=bells, clock=clock, mint=MINT.mint)
     links = Links(questions=questions, store=store, cards=presentations, people=people, clock=clock, mint=MINT.mint)
     return Office(database, asking, links, store, presentations, clock, bells)
+
+
+def keeper(office: Office, post: Outbound, times: QuestionTimes | None = None) -> Rounds:
+    """Of a process that begins."""
+    steps = QuestionSteps(
+        times=times,
+        questions=office.asking.questions,
+        store=office.store,
+        shown=office.presentations,
+        cards=CARDS,
+        outbound=post,
+    )
+    return rounds(office.database, office.clock, MOMENTS, steps.take, office.store.shown_on)
 
 
 @asynccontextmanager

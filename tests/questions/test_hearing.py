@@ -15,7 +15,9 @@ from tests.questions.sample_questions import new_question
 from tests.questions.test_timekeeper import present
 
 from postroom.kernel.database.engine import Marks
+from postroom.kernel.database.moments import StoredMoments
 from postroom.kernel.running.loop import Signal
+from postroom.kernel.running.timekeeper import GAP_SECONDS, Listening
 from postroom.kernel.values.ids import seconds
 from postroom.message.delivery import Message, Receipt
 from postroom.message.inbound import Assurance, Flag, InboundMessage, Press
@@ -25,7 +27,6 @@ from postroom.questions.hearing import NOT_VALID, Hearing
 from postroom.questions.model import QuestionStatus, Said, VerdictKind
 from postroom.questions.presenter import Presenter
 from postroom.questions.rules.cards import CardMaker
-from postroom.questions.timekeeper import GAP_SECONDS, Listening
 
 
 @dataclass
@@ -478,7 +479,8 @@ class Ear:
             self.gaps.append((channel, since_us, until_us))
 
         marks = Marks(self.office.database)
-        listening = Listening(marks, self.office.store, self.clock, lambda: self.told.append(1))
+        moments = StoredMoments(self.office.database)
+        listening = Listening(marks, moments, self.clock, lambda: self.told.append(1))
         listening.after_a_gap(repair)
         listening.expect("telegram")
         return listening
@@ -487,17 +489,19 @@ class Ear:
 async def test_nothing_is_known_before_the_first_look_and_nothing_is_owed_where_none_listens(small: Office) -> None:
     ear = Ear(small)
     shown = (await small.ask(to="anna")).question.id
-    deaf = Listening(Marks(small.database), small.store, ear.clock, lambda: None)
-    assert await deaf.caught_up(shown) is None
     listening = ear.started()
     listening.expect("email")
-    assert await listening.caught_up(shown) is None
+
+    async def caught_up() -> int | None:
+        return await listening.caught_up(await small.store.shown_on(shown))
+
+    assert await caught_up() is None
     await present(small, CardPost())
-    assert await listening.caught_up(shown) == 0
+    assert await caught_up() == 0
     await listening.looked("telegram", ear.clock.now_us(), everything=False)
-    assert await listening.caught_up(shown) == 0
+    assert await caught_up() == 0
     await listening.looked("telegram", ear.clock.now_us(), everything=True)
-    assert await listening.caught_up(shown) == ear.clock.now_us()
+    assert await caught_up() == ear.clock.now_us()
     assert ear.told == [1]
 
 
@@ -507,7 +511,7 @@ async def test_a_look_does_not_last_beyond_the_next_deadline(small: Office) -> N
     assert await listening.patience("telegram", 25) == 0
     await listening.looked("telegram", now, everything=True)
     assert await listening.patience("telegram", 25) == 25
-    await small.store.ask(replace(new_question(), expires_at_us=now + seconds(3.2), next_at_us=now + seconds(3.2)))
+    await small.store.ask(replace(new_question(), expires_at_us=now + seconds(3.2)))
     assert await listening.patience("telegram", 25) == 4
     ear.clock.jump(4)
     assert await listening.patience("telegram", 25) == 0

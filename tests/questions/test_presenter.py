@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.questions.asking_office import ANNA, CHANNELS, HEALTH, Office
+from tests.questions.asking_office import ANNA, CHANNELS, HEALTH, Office, keeper
 from tests.questions.card_post import CardPost
 
 from postroom.kernel.running.loop import Signal
@@ -196,7 +196,7 @@ async def test_people_whom_an_asker_that_died_left_unplanned_are_planned_and_sho
     one = presenter(small, post)
     await look(one)
     await small.clock.advance(61)
-    await small.asking.questions.look()
+    await keeper(small, post).look()
     await look(one)
     assert {one.recipient for one in post.sent} == {"2000", "1000"}
     assert request_view.question.asks("anna")
@@ -235,6 +235,6 @@ async def test_while_everybody_asked_is_out_of_reach_it_is_passed_on_without_wai
     await small.ask(to="anna", escalate_to="a3", escalate_after_seconds=3600, deadline_seconds=7200)
     await look(one)
     for _ in range(2):
-        await small.asking.questions.look()
+        await keeper(small, post).look()
         await look(one)
     assert [card.recipient for card in post.sent] == ["alex@example.org"]

@@ -11,7 +11,8 @@ import pytest
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.questions.asking_office import ANNA, BEN, HEALTH, OTHER, Office, office_on
+from tests.questions.asking_office import ANNA, BEN, HEALTH, OTHER, Office, keeper, office_on
+from tests.questions.card_post import CardPost
 from tests.questions.sample_questions import ANNA as SAMPLE_QUESTIONS_ANNA
 from tests.questions.sample_questions import BEN as SAMPLE_QUESTIONS_BEN
 from tests.questions.sample_questions import HOUR_US, new_attempt, new_question
@@ -20,6 +21,7 @@ from postroom.kernel.acts.reading import made
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import Code, Refused, ValidationError
 from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.moments import Reason
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.questions.acts import AskPeople
 from postroom.questions.model import (
@@ -35,7 +37,7 @@ from postroom.questions.model import (
 from postroom.questions.model import QuestionEventType as Type
 from postroom.questions.questions import Questions
 from postroom.questions.rules import plan as moves
-from postroom.questions.rules.plan import NOT_CAUGHT_UP
+from postroom.questions.rules.plan import question_moments
 from postroom.questions.rules.request import KeyReused, WordsGiven
 from postroom.questions.store.questions import StoredQuestions
 
@@ -208,13 +210,14 @@ async def test_a_secret_is_handed_to_its_asker_alone_and_wiped_five_minutes_afte
     assert heard.view.question.answer is None
     assert (await small.asking.answers(HEALTH, since=None, limit=1)).views[0].question.answer is None
     assert (await small.asking.wait(OPERATOR, ask_id=view.question.id, wait_seconds=0)).question.answer is None
+    times = keeper(small, CardPost())
     for seconds_later in (0, 0, 299):
         small.clock.jump(seconds_later)
-        await small.asking.questions.look()
+        await times.look()
         told = await small.asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=0)
         assert told.question.answer is not None and told.question.answer.text == "hunter2"
     small.clock.jump(1)
-    assert await small.asking.questions.look() is None
+    await times.look()
     assert (await small.asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=0)).question.answer is None
 
 
@@ -326,7 +329,7 @@ def test_another_wording_is_another_revision_and_another_deadline_is_not() -> No
     assert words.question.revision_hash != question.revision_hash
     assert words.question.fingerprint == question.fingerprint
     assert (later.event, later.question.revision) == (Type.REVISED, 1)
-    assert later.question.next_at_us == later.question.expires_at_us == NOW + HOUR_US
+    assert later.question.expires_at_us == NOW + HOUR_US
     assert (same.event, same.question) == (None, question)
 
 
@@ -352,7 +355,7 @@ def test_it_is_open_until_its_deadline_and_knows_when_something_is_due() -> None
 
     assert (question.status, question.revision) == (QuestionStatus.OPEN, 1)
     assert question.expires_at_us == START_US + HOUR_US
-    assert question.next_at_us == START_US + 60_000_000
+    assert question_moments(question)[Reason.REMIND] == START_US + 60_000_000
     assert question.fingerprint == question.revision_hash
 
 
@@ -377,12 +380,8 @@ class House:
     def __init__(self, store: StoredQuestions) -> None:
         self.clock = FakeClock()
         self.rung: list[QuestionStatus] = []
-        self.caught_up_us: int | None = None
         self.store = store
-        self.questions = Questions(store, self.clock, changed=self.ring, caught_up=self.caught_up)
-
-    async def caught_up(self, _question_id: str) -> int | None:
-        return self.caught_up_us
+        self.questions = Questions(store, self.clock, changed=self.ring)
 
     def ring(self, question: Question) -> None:
         self.rung.append(question.status)
@@ -434,66 +433,3 @@ async def test_a_question_is_revised_or_cancelled(house: House) -> None:
     assert cancelled and (cancelled.status, cancelled.reason) == (QuestionStatus.CANCELLED, "enough")
     assert await house.questions.cancel("no-such") is None
     assert await house.questions.hear(new_attempt(new_question())) is None
-
-
-async def test_a_look_reminds_escalates_and_ends_in_time(house: House) -> None:
-    asked = new_question(remind_after_seconds=60, escalate_to="cleo", escalate_after_seconds=120)
-    question = (await house.questions.ask(asked)).question
-
-    assert await house.questions.look() == START_US + seconds(60)
-    await house.clock.advance(60)
-    assert await house.questions.look() == START_US + seconds(120)
-    await house.clock.advance(60)
-    assert await house.questions.look() == START_US + HOUR_US
-    found = await house.store.get(question.id)
-    assert found and found.asks("cleo")
-    await house.clock.advance(3600)
-    assert await house.questions.look() is None
-    assert await house.status(question) is QuestionStatus.EXPIRED
-    assert [str(event.type) for event in await house.store.history(question.id)] == [
-        "ask.opened",
-        "ask.reminded",
-        "ask.escalated",
-        "ask.expired",
-    ]
-
-
-@pytest.mark.requirement("ask:sent-in-time")
-async def test_a_text_that_was_sent_in_time_wins_while_the_end_waits_for_it(house: House) -> None:
-    question = (await house.questions.ask(new_question())).question
-    house.caught_up_us = START_US
-    await house.clock.advance(3630)
-    assert await house.questions.look() == START_US + seconds(3631)
-
-    heard = await house.questions.hear(new_attempt(question, Said(text="ship"), said_at_us=START_US + HOUR_US))
-
-    assert heard and heard.verdict.kind is VerdictKind.ACCEPTED
-    assert await house.questions.look() is None
-
-
-@pytest.mark.requirement("ask:sent-in-time")
-async def test_after_a_sleep_of_the_machine_a_text_that_was_sent_in_time_is_read_first(house: House) -> None:
-    question = (await house.questions.ask(new_question())).question
-    house.caught_up_us = START_US
-    await house.questions.next_step_us()
-    await house.clock.advance(8 * 3600)
-    await house.questions.look()
-
-    heard = await house.questions.hear(new_attempt(question, Said(text="ship"), said_at_us=START_US + HOUR_US))
-
-    assert heard and heard.verdict.kind is VerdictKind.ACCEPTED
-
-
-@pytest.mark.requirement("ask:sent-in-time")
-async def test_an_end_waits_ten_minutes_at_most_and_says_what_it_could_not_read(house: House) -> None:
-    question = (await house.questions.ask(new_question())).question
-    house.caught_up_us = START_US
-    await house.clock.advance(3600)
-    await house.questions.look()
-    for _ in range(30):
-        assert await house.status(question) is QuestionStatus.OPEN
-        await house.clock.advance(20)
-        await house.questions.look()
-
-    found = await house.store.get(question.id)
-    assert found and (found.status, found.reason) == (QuestionStatus.EXPIRED, NOT_CAUGHT_UP)

@@ -11,9 +11,10 @@ import pytest
 from sqlalchemy import select, update
 from tests.attention.attended import names
 from tests.clock import START_US, FakeClock
-from tests.questions.asking_office import ANNA, CHANNELS, HEALTH, Office, opened_office
+from tests.questions.asking_office import ANNA, CARDS, CHANNELS, HEALTH, Office, keeper, opened_office
 from tests.questions.card_post import CardPost
 from tests.questions.sample_questions import MINT
+from tests.timekeeping import Rounds
 
 from postroom.attention.attention import Attention, QuestionTimes
 from postroom.attention.rules.policy import parse_policy
@@ -21,19 +22,16 @@ from postroom.attention.store import StoredNotices
 from postroom.attention.turn import NoticeBook
 from postroom.kernel.database.engine import Database, Marks
 from postroom.kernel.running.loop import Signal
-from postroom.kernel.running.process import Seal
+from postroom.kernel.running.timekeeper import GAP_SECONDS, LOOK_SECONDS, Listening
 from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.kernel.values.principal import OPERATOR, Agency, Principal, Role
 from postroom.kernel.webhooks import StoredWebhooks, Subscription, WebhookEvent, webhook_deliveries
 from postroom.message.outgoing import ASKER
 from postroom.questions.model import QuestionStatus, Said
 from postroom.questions.presenter import Presenter
-from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import CardMaker
-from postroom.questions.store.questions import StoredQuestions
 from postroom.questions.store.tables import questions
 from postroom.questions.telling import Follower, QuestionNews, principal_of
-from postroom.questions.timekeeper import GAP_SECONDS, LOOK_SECONDS, Listening, Timekeeper
 
 
 def follower(office: Office) -> Follower:
@@ -137,19 +135,6 @@ def quiet_times(office: Office, **written: Any) -> QuestionTimes:
     )
 
 
-def keeper(
-    office: Office, post: CardPost, questions: Questions | None = None, times: QuestionTimes | None = None
-) -> Timekeeper:
-    return Timekeeper(
-        times=times,
-        questions=questions or office.asking.questions,
-        shown=office.presentations,
-        cards=CardMaker(channels=CHANNELS, key=b"k"),
-        outbound=post,
-        clock=office.clock,
-    )
-
-
 async def present(office: Office, post: CardPost, times: QuestionTimes | None = None) -> None:
     one = presenter(office, post, times)
     await one.look()
@@ -189,12 +174,12 @@ async def test_a_reminder_is_one_new_message_that_answers_the_card(office: Offic
 
 async def test_a_crash_between_sending_a_reminder_and_noting_it_sends_no_second_one(office: Office) -> None:
     post = CardPost()
-    await office.ask(to="anna", remind_after_seconds=60, deadline_seconds=600)
+    view = await office.ask(to="anna", remind_after_seconds=60, deadline_seconds=600)
     await present(office, post)
     office.clock.jump(60)
-    (question,) = await office.store.due(office.clock.now_us(), 10)
+    question = view.question
     (shown,) = await office.presentations.of(question.id)
-    first = keeper(office, post).cards.reminder(question, shown)
+    first = CARDS.reminder(question, shown)
     await post.submit(first, request_id="r", wait_seconds=0)  # and dies
     await keeper(office, post).look()
     assert len(post.sent) == 2
@@ -215,18 +200,16 @@ async def test_escalation_adds_people_and_shows_it_to_them(office: Office) -> No
 
 @pytest.mark.requirement("ask:sent-in-time")
 async def test_a_question_ends_with_its_default_only_after_what_was_sent_has_been_read(office: Office) -> None:
-    post, read_until = CardPost(), [0]
-
-    async def caught_up(_question_id: str) -> int:
-        return read_until[0]
-
-    questions = Questions(office.store, office.clock, caught_up=caught_up)
-    times = keeper(office, post, questions)
+    post = CardPost()
+    times = keeper(office, post)
+    times.listening.expect("telegram")
     view = await office.ask(to="anna", deadline_seconds=30, default="no")
+    await present(office, post)
     office.clock.jump(31)
-    assert await times.look() == office.clock.now_us() + seconds(1)
+    await times.look()
     assert (await office.asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=0)).question.is_open
-    read_until[0] = office.clock.now_us()
+    await times.listening.looked("telegram", office.clock.now_us(), everything=True)
+    office.clock.jump(1)
     await times.look()
     ended = (await office.asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=0)).question
     assert ended.status is QuestionStatus.EXPIRED
@@ -349,7 +332,7 @@ def listening(database: Database, clock: FakeClock, gaps: list[Gap]) -> Listenin
     async def repair(channel: str, since_us: int, until_us: int) -> None:
         gaps.append((channel, since_us, until_us))
 
-    made = Listening(Marks(database), StoredQuestions(database, Seal(bytes(32))), clock, lambda: None)
+    made = Rounds(database, clock).listening
     made.expect("telegram")
     made.after_a_gap(repair)
     return made

@@ -12,6 +12,7 @@ from postroom.household.peers import Peers
 from postroom.household.store import Store, World
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import Clock, SystemClock
+from postroom.kernel.running.timekeeper import Timekeeper
 from postroom.settings import Settings
 from postroom.settings.roster import ButlerConfig, Endpoints
 
@@ -35,5 +36,6 @@ def world_of(
         registry=CollectorRegistry(),
         peers=Peers(tokens, endpoints, clock, stack or AsyncExitStack()),
         endpoints=endpoints,
+        timekeeper=Timekeeper(store.moments, store.marks, clock),
         roster=roster,
     )

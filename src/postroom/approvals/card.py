@@ -44,7 +44,7 @@ from postroom.questions.model import (
     Wording,
     is_approval,
 )
-from postroom.questions.rules.plan import next_at, opened
+from postroom.questions.rules.plan import opened
 from postroom.questions.rules.request import MAX_CONTEXT_CHARACTERS, QuestionRequest
 
 _SEND: Final = Option(value=APPROVE, label="Send")
@@ -76,8 +76,7 @@ def approval_question(
         key=_key(action),
     )
     question = opened(request, id=id, asker=ASKER, people=people, subject=subject_of(action.id), now_us=now_us)
-    question = replace(question, expires_at_us=action.expires_at_us)
-    return replace(question, next_at_us=next_at(question))
+    return replace(question, expires_at_us=action.expires_at_us)
 
 
 def _key(action: Action) -> str:

@@ -25,8 +25,10 @@ from postroom.attention.state import (
     Wanted,
     Withdrawn,
 )
+from postroom.attention.store import MOMENTS
 from postroom.attention.turn import HouseholdNames, NoticeBook, Turn
 from postroom.delivery.rules.policy import DeliveryDraft
+from postroom.kernel.database.moments import StoredMoments
 from postroom.kernel.values.errors import Code, ErrorClass, FieldError, Refused, ValidationError, error_of
 from postroom.kernel.values.ids import altered, seconds
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
@@ -441,6 +443,7 @@ class Auditor:
     """
 
     attention: Attention
+    moments: StoredMoments
     meter: AttentionMeter
     _late: frozenset[str] = field(init=False, default=frozenset())
     _lost: Sequence[str] = field(init=False, default=())
@@ -454,7 +457,7 @@ class Auditor:
     async def _unaccounted(self, now_us: int) -> int:
         before, self._late = (
             self._late,
-            frozenset(await self.attention.book.store.due(now_us - seconds(LOOK_SECONDS), _MOST_LATE)),
+            frozenset(await self.moments.overdue(MOMENTS, now_us - seconds(LOOK_SECONDS), _MOST_LATE)),
         )
         if now_us >= self._count_again_us:
             self._lost = await self.attention.first_law()

@@ -1,15 +1,16 @@
-"""The loop of attention: judges who is due, hands over what was decided, and hears what became of it."""
+"""The loop of attention: hands over what was decided, hears what became of it, and judges who is due."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
 import structlog
 
+from postroom.attention.model import NoticeState
 from postroom.attention.state import (
     ApprovalAsked,
     ApprovalGiven,
@@ -32,6 +33,7 @@ from postroom.delivery.afterwards.rules import Correcting, CorrectionAct, Correc
 from postroom.delivery.rules.policy import DeliveryDraft, caller_key
 from postroom.kernel.values.errors import PostroomError, StoreUnavailable, TargetUnavailable
 from postroom.kernel.values.ids import DeliveryId, seconds
+from postroom.kernel.values.moments import Due
 from postroom.message.delivery import Status
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 
@@ -279,13 +281,10 @@ class Keeper:
         await self._hear_of_channels()
         if ended := await self.book.store.settled(_AT_A_TIME):
             await self.carrier.settle(ended)
-        for person in await self.book.store.due(self.book.clock.now_us(), _AT_A_TIME):
-            await self._judge(person)
         await self.carrier.take_back()
         if await self._hand_over():
             return self.book.clock.now_us()
-        due_us, soon_us = await self.book.store.next_due(), self._soon()
-        return soon_us if due_us is None or due_us <= self.book.clock.now_us() else min(soon_us, due_us)
+        return self._soon()
 
     def _soon(self) -> int:
         return self.book.clock.now_us() + seconds(LOOK_SECONDS)
@@ -298,6 +297,16 @@ class Keeper:
         for person in sorted(self.book.known):
             await self._judge(person)
         self._told = self.book.down
+
+    async def take(self, due: Due) -> None:
+        """What is due of one person's notices: the timekeeper found it."""
+        await self._judge(due.id)
+
+    async def waits_on(self, person: str) -> Collection[str]:
+        """The channels on which they may have answered what waits for an answer."""
+        loaded = await self.book.store.read(person, self.book.wanted(person))
+        waiting = [one.standing for one in loaded.notices if one.standing.state is NoticeState.WAITING]
+        return {channel for standing in waiting for _, channel in standing.reached}
 
     async def _judge(self, person: str) -> None:
         await self.book.change(person, lambda _: ())

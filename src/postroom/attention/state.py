@@ -11,6 +11,7 @@ from postroom.attention.rules.digest import Digest
 from postroom.attention.rules.policy import Absence
 from postroom.kernel.database.rows import of_json
 from postroom.kernel.values.ids import record
+from postroom.kernel.values.moments import Reason
 from postroom.message.delivery import Status
 from postroom.message.outgoing import Outgoing
 from postroom.message.wishes import AcceptedNotice, HoldReason, Urgency, rank
@@ -347,7 +348,6 @@ class PersonRow:
     policy: Policy | None = None
     rest: Rest = Rest()
     seq: int = 0
-    next_at_us: int | None = None
 
 
 @record
@@ -430,10 +430,13 @@ class Wanted:
 
 @record
 class Loaded:
+    """`due`: what is due by itself, and when."""
+
     person: PersonRow | None
     notices: tuple[NoticeRow, ...] = ()
     sends: tuple[SendRow, ...] = ()
     digests: tuple[Digest, ...] = ()
+    due: Mapping[Reason, int] = field(default_factory=dict)
 
     @property
     def policy(self) -> Policy | None:
@@ -456,6 +459,7 @@ class NoticeChanges:
     notices: tuple[NoticeRow, ...] = ()
     sends: tuple[SendRow, ...] = ()
     digests: tuple[Digest, ...] = ()
+    due: Mapping[Reason, int] = field(default_factory=dict)
     log: tuple[LogRow, ...] = ()
 
 

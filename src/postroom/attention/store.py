@@ -56,6 +56,7 @@ from postroom.delivery.store.tables import PRIORITIES, delivery_corrections, del
 from postroom.inbox.store.waiting import deferred_emails, judge_again, lock_inbox
 from postroom.kernel.database.claims import Claims
 from postroom.kernel.database.engine import ATTENTION_CHANNEL, THIS_PROCESS, Database, Repeated, insert_for
+from postroom.kernel.database.moments import moments_of, put_moments
 from postroom.kernel.database.rows import Columns, of_json, read, to_json, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
 from postroom.message.delivery import TERMINAL, Intent, QuarantineReason, Status
@@ -64,6 +65,7 @@ from postroom.message.wishes import OWN_AGENTS, PRIORITY_URGENCY, AcceptedNotice
 from postroom.people.model import inbox_of_person
 from postroom.people.store.tables import people
 
+MOMENTS: Final = "notices"  # the kind of what is due of a person's notices
 _ENDED: Final = sorted(map(str, TERMINAL))
 _NOT_APPROVED: Final = ("rejected", "expired")
 _MOST_REPLAYED: Final = 5_000
@@ -84,7 +86,6 @@ HANDED_OVER = text("NOT pending")
 ACCEPTED = "NoticeAccepted"
 _IS_ACCEPTED = text(f"kind = '{ACCEPTED}'")
 _FACT = text("notice IS NULL")
-_DUE = text("next_at IS NOT NULL")
 _KEYED = text("key IS NOT NULL")
 attention_people = Table(
     "attention_people",
@@ -93,8 +94,6 @@ attention_people = Table(
     Column("policy", Text),
     Column("rest", Text, nullable=False),
     Column("seq", BigInteger, nullable=False),
-    Column("next_at", BigInteger),
-    partial_index("ix_attention_people_next_at", "next_at", where=_DUE),
     schema=SHARED,
 )
 notices = Table(
@@ -281,16 +280,6 @@ class StoredNotices:
         return await self._repeated.read(
             "zones", lambda connection: {row.id: row.zone for row in connection.execute(asked)}
         )
-
-    async def due(self, now_us: int, limit: int) -> Sequence[str]:
-        """People of whom something is due by itself."""
-        people = attention_people.c
-        asked = select(people.person).where(people.next_at <= now_us).order_by(people.next_at).limit(limit)
-        return await self._database.read(lambda connection: list(connection.execute(asked).scalars()))
-
-    async def next_due(self) -> int | None:
-        asked = select(func.min(attention_people.c.next_at))
-        return await self._database.read(lambda connection: connection.execute(asked).scalar())
 
     async def take_sends(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[SendRow]:
         """Those that were not handed over, and that no one is at; each with a higher fence than before."""
@@ -522,6 +511,7 @@ def load(connection: Connection, person: str, wanted: Wanted) -> Loaded:
         notices=tuple(found.values()),
         sends=tuple(sends.values()),
         digests=tuple(_digests(connection, person, named, wanted)),
+        due=moments_of(connection, MOMENTS, person),
     )
 
 
@@ -613,6 +603,8 @@ def _write_person(connection: Connection, before: Loaded, changes: NoticeChanges
     else:
         mine = attention_people.c.person == changes.person.person
         connection.execute(update(attention_people).where(mine).values(row))
+    if dict(before.due) != changes.due:
+        put_moments(connection, MOMENTS, changes.person.person, changes.due)
 
 
 def _move(connection: Connection, notice: NoticeRow) -> None:

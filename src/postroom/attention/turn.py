@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
 from postroom.attention.model import Decision, DecisionKind, EscalationStep, Policy
-from postroom.attention.rules.decide import decide, revised
+from postroom.attention.rules.decide import decided, revised
 from postroom.attention.rules.digest import Digest, render, subject
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook
@@ -39,6 +39,7 @@ from postroom.kernel.database.rows import to_json
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import FileMark, Signal
 from postroom.kernel.values.ids import DeliveryId, altered, seconds
+from postroom.kernel.values.moments import Reason
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
 from postroom.message.delivery import Format, Priority
 from postroom.message.outgoing import SEVERAL_AGENTS, Outgoing
@@ -129,7 +130,7 @@ class Turn:
     _events: list[Fact | Decision] = field(init=False, default_factory=list)
     _paths: dict[str, list[str]] = field(init=False, default_factory=dict)
     _new: dict[str, NewNotice] = field(init=False, default_factory=dict)
-    _next_us: int | None = field(init=False, default=None)
+    _due: dict[Reason, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.state = self.loaded.state(self.person)
@@ -169,20 +170,21 @@ class Turn:
 
     def judge(self) -> None:
         """What is due comes before the end of a mute at the same moment, as before any fact."""
-        moment_us, next_us = self.moment_us, self._decide()
+        moment_us, due = self.moment_us, self._decide()
         if ended := [one for one in self.state.silences if one.until_us is not None and one.until_us <= moment_us]:
             for one in ended:
                 self.take(Unmuted(at_us=moment_us, agent=one.agent, thread=one.thread, category=one.category))
-            next_us = self._decide()
-        ends = (one.until_us for one in self.state.silences if one.until_us is not None)
-        self._next_us = min((at for at in (next_us, *ends) if at is not None), default=None)
+            due = self._decide()
+        ends = [one.until_us for one in self.state.silences if one.until_us is not None]
+        goes_on = [*ends, *([due[Reason.GO_ON]] if Reason.GO_ON in due else [])]
+        self._due = due | ({Reason.GO_ON: min(goes_on)} if goes_on else {})
 
-    def _decide(self) -> int | None:
-        decisions, next_us = decide(self.state, self.book, self.moment_us)
+    def _decide(self) -> dict[Reason, int]:
+        decisions, due, _ = decided(self.state, self.book, self.moment_us)
         for decision in decisions:
             self._fold(decision)
             self.decisions.append(decision)
-        return next_us
+        return due
 
     def own_send(self, notice_id: str) -> str | None:
         """What was decided just now to be sent for this notice."""
@@ -191,7 +193,7 @@ class Turn:
     @property
     def changes_anything(self) -> bool:
         before = self.loaded.person
-        return bool(self._events) or (before is not None and before.next_at_us != self._next_us)
+        return bool(self._events) or (before is not None and self.loaded.due != self._due)
 
     def changes(self, *, leased: str | None = None, lease_us: int | None = None) -> NoticeChanges:
         """`leased`: the key of a send that the caller hands over itself."""
@@ -204,11 +206,11 @@ class Turn:
                 policy=self.policy,
                 rest=rest,
                 seq=seq + len(self._events),
-                next_at_us=self._next_us,
             ),
             notices=tuple(self._notices()),
             sends=tuple(altered(one, lease_until_us=lease_us, fence=1) if one.key == leased else one for one in sends),
             digests=tuple(one for name, one in self.state.digests.items() if name not in known),
+            due=self._due,
             log=tuple(LogRow(seq=seq + place, event=one) for place, one in enumerate(self._events, start=1)),
         )
 

@@ -22,6 +22,7 @@ from postroom.delivery.afterwards.news import StoredReplies
 from postroom.delivery.files.taking import MOST_FILES, FileTaking
 from postroom.kernel.database.engine import Marks
 from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.timekeeper import Listening
 from postroom.kernel.serving.json_door import JsonRoute
 from postroom.kernel.values.errors import OverloadRejected, PostroomError, StoreUnavailable, ValidationError
 from postroom.kernel.values.ids import seconds
@@ -42,7 +43,6 @@ from postroom.people.model import DEVICE_ID, Person
 from postroom.people.store.rows import StoredClosedAddresses
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.hearing import Hearing
-from postroom.questions.timekeeper import Listening
 
 _POLL_SECONDS: Final = 25.0
 _PAUSE_SECONDS: Final = 5.0

@@ -15,6 +15,7 @@ from postroom.attention.keeper import Amends, Carrier, Keeper
 from postroom.attention.model import Policy
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.rules.times import Rotation, parse_rotation
+from postroom.attention.store import MOMENTS
 from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.conversations.mute_and_snooze import NoticeEar
 from postroom.delivery.accept import Plane
@@ -131,10 +132,12 @@ async def attending(
         carrier = Carrier(book=book, way_out=plane, amends=Amends(corrections=corrections))
         attention.considering = Considering(book=book, acceptance=plane.acceptance, carrier=carrier, button_key=key)
         keeper = Keeper(book=book, carrier=carrier, channels_down=plane.channels_down)
-        auditor = Auditor(attention=attention, meter=AttentionMeter(world.registry))
+        moments = world.timekeeper.moments
+        auditor = Auditor(attention=attention, moments=moments, meter=AttentionMeter(world.registry))
         await book.refresh()
         async with (
             world.loops.running("attention", keeper.look, wake=book.woken),
+            world.timekeeper.keeping(MOMENTS, keeper.take, keeper.waits_on),
             world.loops.running("attention_audit", auditor.look),
         ):
             yield replace(plane, attention=attention)

@@ -37,12 +37,13 @@ from postroom.intents.acts import ACTS
 from postroom.intents.courier import Courier, QuestionCards, TakeRoute
 from postroom.intents.directory import Directory
 from postroom.intents.gateway import Intake, IntentDesk, IntentReplies
-from postroom.intents.runner import Runner
+from postroom.intents.runner import IntentSteps
+from postroom.intents.store import MOMENTS
 from postroom.intents.threads import Threads
 from postroom.kernel.acts.routes import act_router
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, answers_for_themselves
-from postroom.kernel.running.loop import Failing, Signal
+from postroom.kernel.running.loop import Failing
 from postroom.kernel.webhooks import StoredWebhooks, WebhookPost, Webhooks
 from postroom.message.channel import Channel, Listen, Outbound, ShowsWork
 from postroom.people.acts import ACTS as PEOPLE_ACTS
@@ -206,7 +207,8 @@ class Correspondence:
 
     desk: PeopleDesk
     gateway: IntentDesk
-    runner: Runner
+    steps: IntentSteps
+    webhooks: Webhooks
     replies: IntentReplies
     subscribers: StoredWebhooks
 
@@ -246,7 +248,7 @@ def build_correspondence(
     desk = build_desk(world, world.tokens, email_due)
     intents, inbox = world.store.intents, world.store.intent_inbox
     webhooks = StoredWebhooks(world.store.database)
-    agency, signal = desk.agency, Signal()
+    agency, signal = desk.agency, world.timekeeper.wake
     directory = Directory(
         contacts=contacts,
         household=world.store.household,
@@ -264,7 +266,7 @@ def build_correspondence(
         clock=clock,
         mint=mint,
         channels=known_channels(world.settings),
-        cards=_cards(asking, outbound, signal),
+        cards=_cards(asking, outbound),
     )
     gateway = IntentDesk(
         intake=intake,
@@ -279,14 +281,8 @@ def build_correspondence(
     return Correspondence(
         desk=desk,
         gateway=gateway,
-        runner=Runner(
-            agenda=intents,
-            courier=courier,
-            webhooks=Webhooks(store=webhooks, poster=WebhookPost(), clock=clock),
-            signal=signal,
-            clock=clock,
-            mint=mint,
-        ),
+        steps=IntentSteps(store=intents, courier=courier, signal=signal, clock=clock, mint=mint),
+        webhooks=Webhooks(store=webhooks, poster=WebhookPost(), clock=clock),
         subscribers=webhooks,
         replies=IntentReplies(
             store=intents, directory=directory, outbound=outbound, signal=signal, clock=clock, mint=mint
@@ -294,9 +290,7 @@ def build_correspondence(
     )
 
 
-def _cards(asking: AskingParts, outbound: Outbound, signal: Signal) -> QuestionCards:
-    """An answer on a card wakes those who look after intents."""
-    asking.bells.also(lambda question: signal.ring() if question.subject else None)
+def _cards(asking: AskingParts, outbound: Outbound) -> QuestionCards:
     return QuestionCards(
         questions=asking.questions,
         store=asking.store,
@@ -313,15 +307,14 @@ def _cards(asking: AskingParts, outbound: Outbound, signal: Signal) -> QuestionC
 @asynccontextmanager
 async def working(built: Correspondence, asking: AskingParts) -> AsyncIterator[None]:
     """Takes up what an earlier process left, works until told to stop."""
-    runner = built.runner
-    try:
-        async with (
-            asking.world.loops.running("intents", runner.tick, wake=runner.signal, stopping=runner.stopping),
-            following(asking, "question_news", built.news(asking).take),
-        ):
-            try:
-                yield
-            finally:
-                await runner.stop(_GRACE_SECONDS)
-    finally:
-        await runner.webhooks.close()
+    world, intents = asking.world, asking.world.store.intents
+    async with (
+        world.timekeeper.keeping(MOMENTS, built.steps.take, intents.shown_on),
+        world.loops.running("webhooks", built.webhooks.look, wake=built.gateway.signal),
+        following(asking, "question_news", built.news(asking).take),
+    ):
+        try:
+            yield
+        finally:
+            built.gateway.signal.close()
+            await built.webhooks.stop(_GRACE_SECONDS)

@@ -102,6 +102,7 @@ from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
 from postroom.kernel.running.clock import SharedClock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter
+from postroom.kernel.running.timekeeper import Timekeeper
 from postroom.kernel.serving.servers import HttpServer, serving
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.acts import Notify
@@ -180,12 +181,15 @@ class _Builder:
                 tokens=tokens,
                 peers=Peers(tokens, endpoints, clock, self._stack),
                 endpoints=endpoints,
+                timekeeper=Timekeeper(store.moments, store.marks, clock),
                 roster=roster,
                 environment=environment,
                 registry=registry,
                 pages_url=self._listeners.pages_url,
                 links_due=self._household.links_due,
             )
+            timekeeper = self._world.timekeeper
+            await self._stack.enter_async_context(loops.running("timekeeper", timekeeper.look, wake=timekeeper.wake))
             await self._build_parts(mine, sandbox)
         await self._serve()
         self._stack.push_async_callback(self._wind_down)

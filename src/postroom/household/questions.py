@@ -28,6 +28,7 @@ from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themsel
 from postroom.kernel.guard.tools import butler as tools_butler
 from postroom.kernel.running.loop import Loop
 from postroom.kernel.running.process import Seal, household_key
+from postroom.kernel.running.timekeeper import Listening
 from postroom.message.channel import AnswersPresses, Channel, Listen, Outbound
 from postroom.message.inbound import InboundEvent, InboundMessage, Press
 from postroom.people.people import HouseholdPeople, HouseholdTrust
@@ -36,6 +37,7 @@ from postroom.questions.asked_people import AskedPeople, Strangers
 from postroom.questions.doors.stream import QuestionFeed, stream_router
 from postroom.questions.doors.tasks import ClientForms
 from postroom.questions.doors.tools import ASK_TOOLS, QuestionDesk, add_ask_tools, add_ready_prompts
+from postroom.questions.due import QuestionSteps
 from postroom.questions.hearing import Hearing
 from postroom.questions.links.links import LinkPages, Links, link_router
 from postroom.questions.model import Question, QuestionEvent, SubjectKind, is_approval
@@ -45,8 +47,8 @@ from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.judge import AnswerPolicy
 from postroom.questions.rules.plan import ChannelAbility, Channels
 from postroom.questions.store.questions import Ride, StoredQuestions
+from postroom.questions.store.steps import MOMENTS
 from postroom.questions.telling import Bells, Follower, Resuming
-from postroom.questions.timekeeper import Listening, Timekeeper
 from postroom.settings import Settings
 
 # The doors of questions, put together: the tools of every butler and of the assistants, REST, the stream and links.
@@ -99,10 +101,8 @@ class AskingParts:
         }
         seal = Seal(household_key(settings.home, "secret answers"))
         self.store = StoredQuestions(store.database, seal, rides, settings.questions.open_per_asker)
-        self.listening = Listening(store.marks, self.store, clock, self.bells.every.ring)
-        self.questions = Questions(
-            self.store, clock, policy=self.policy, changed=self.bells.ring, caught_up=self.listening.caught_up
-        )
+        self.bells.also(lambda _: world.timekeeper.wake.ring())
+        self.questions = Questions(self.store, clock, policy=self.policy, changed=self.bells.ring)
         self.planning = Planning(
             plans=store.presentations,
             people=self.people,
@@ -216,20 +216,21 @@ async def hearing(
 ) -> AsyncIterator[QuestionEar]:
     """Runs where the bots are heard: nothing ends before what was sent in time has been read."""
     world, heard = parts.world, ear(parts, channels, outbound)
+    listening = world.timekeeper.listening
     for name, channel in channels.items():
         if isinstance(channel, Listen):  # before anything can end for want of an answer
-            parts.listening.expect(name)
-    parts.listening.after_a_gap(heard.missed)
-    times = Timekeeper(
+            listening.expect(name)
+    listening.after_a_gap(heard.missed)
+    steps = QuestionSteps(
         questions=parts.questions,
+        store=parts.store,
         shown=world.store.presentations,
         cards=heard.cards,
         outbound=outbound,
-        clock=world.clock,
         times=parts.times,
     )
-    async with world.loops.running("question_times", times.look, wake=parts.bells.every):
-        yield QuestionEar(handle=_handler(heard), watch=parts.listening)
+    async with world.timekeeper.keeping(MOMENTS, steps.take, parts.store.shown_on):
+        yield QuestionEar(handle=_handler(heard), watch=listening)
 
 
 def ear(parts: AskingParts, channels: Mapping[str, Channel], outbound: Outbound) -> Hearing:

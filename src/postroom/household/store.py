@@ -36,11 +36,13 @@ from postroom.intents.threads import StoredInbox
 from postroom.kernel.audit import NewAudit
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database, Marks, QuestionNotices, server_time_us
+from postroom.kernel.database.moments import StoredMoments
 from postroom.kernel.database.schema import newest, revision
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import Clock, SharedClock, SystemClock
 from postroom.kernel.running.loop import FileMark, Loops, Signal
+from postroom.kernel.running.timekeeper import Timekeeper
 from postroom.kernel.values.errors import PostroomError, SettingsError
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
@@ -107,6 +109,7 @@ class Store:
 
         self.audit = StoredAudit(database, mint)
         self.marks = Marks(database)
+        self.moments = StoredMoments(database)
 
         self.people = stored_people(database, self.ids)  # what it changes is known at once, so: one
         self.household = HouseholdPeople(self.people, SystemClock())
@@ -407,6 +410,7 @@ class World(Premises):
     endpoints: Endpoints
     roster: Sequence[ButlerConfig]
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)  # of which butlers may be given some
+    timekeeper: Timekeeper
     pages_url: str = ""  # where people reach the console and the links they are sent
     links_due: Signal = field(default_factory=Signal)  # rung for the one who sends sign-in links
 

@@ -27,6 +27,7 @@ from postroom.intents.model import (
     WaitingReason,
     agent_of,
     answered,
+    asked_at_once,
     butler_answered,
     decided,
     failed,
@@ -61,7 +62,7 @@ from postroom.questions.model import (
 )
 from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import CardMaker
-from postroom.questions.rules.plan import Channels, next_at, opened
+from postroom.questions.rules.plan import Channels, opened
 from postroom.questions.rules.request import MAX_DEADLINE_SECONDS, QuestionRequest
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
@@ -250,8 +251,7 @@ def _question(
         request, id=id, asker=f"intents:{sender}", people=(who,), subject=subject_of(intent.id), now_us=now_us
     )
     ends = [step.at_us for step in intent.plan if step.kind is StepKind.EXPIRE]
-    question = replace(question, expires_at_us=max(ends[-1], now_us) if ends else question.expires_at_us)
-    return replace(question, next_at_us=next_at(question))
+    return replace(question, expires_at_us=max(ends[-1], now_us) if ends else question.expires_at_us)
 
 
 def _wording(intent: AgentIntent) -> Wording:
@@ -427,7 +427,8 @@ class Courier:
         first = intent.plan[intent.position].kind is StepKind.ASK
         if first and not others and intent.status is not IntentStatus.DELIVERED and not intent.carried:
             return then(advanced, lambda found: failed(found, IntentStatus.FAILED, code, message, self._moment(SYSTEM)))
-        return then(advanced, lambda found: undeliverable(found, code, message, self._moment(SYSTEM)))
+        at_once = replace(advanced, intent=asked_at_once(advanced.intent, self.clock.now_us()))
+        return then(at_once, lambda found: undeliverable(found, code, message, self._moment(SYSTEM)))
 
     def _routed(self, intent: AgentIntent, butler: ButlerTarget, routed: Routed) -> IntentChange:
         if routed.error is not None:

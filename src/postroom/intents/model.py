@@ -108,6 +108,7 @@ FOLDERS: Final[dict[Folder, tuple[IntentStatus, ...]]] = {
     "done": (_S.COMPLETED, _S.FAILED, _S.CANCELED, _S.TIMED_OUT),
 }
 UNANSWERED: Final = (_S.SUBMITTED, _S.DELIVERED, _S.ACKNOWLEDGED)
+_REACHED: Final = (_S.DELIVERED, _S.ACKNOWLEDGED, _S.IN_PROGRESS)  # by somebody
 
 
 def steps_to(status: IntentStatus, goal: IntentStatus) -> tuple[IntentStatus, ...]:
@@ -302,16 +303,6 @@ class IntentChange:
     says: AddedMessage | None = None  # a message somebody added to the thread
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
-    """What there is to do about intents at one moment; `unreadable` are ids of rows that make no intent."""
-
-    due: tuple[AgentIntent, ...]
-    carried: tuple[AgentIntent, ...]
-    next_due_us: int | None
-    unreadable: tuple[str, ...] = ()
-
-
 # What an agent asks a person through an intent, as a question; and how the intent's end ends it.
 
 
@@ -355,6 +346,17 @@ def _answerer(question: Question, intent: AgentIntent) -> AnsweredBy:
         channel=_ELSEWHERE,
         assurance=Assurance.CHANNEL,
     )
+
+
+def asked_at_once(intent: AgentIntent, now_us: int) -> AgentIntent:
+    """Where nobody is reached, whoever is to be asked next is asked now, and nobody is reminded before."""
+    rest = intent.plan[intent.position :]
+    following = next((step for step in rest if step.kind in _ASKING), None)
+    if following is None or intent.carried or intent.status in _REACHED:
+        return intent
+    sooner = replace(following, at_us=min(following.at_us, now_us))
+    plan = (*intent.plan[: intent.position], sooner, *rest[rest.index(following) + 1 :])
+    return replace(intent, plan=plan, next_at_us=sooner.at_us)
 
 
 # Moves of an intent: each change with the events that tell of it, and what an answer makes of an ask.

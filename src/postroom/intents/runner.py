@@ -1,12 +1,10 @@
-"""Rounds that carry out what is due and see to what is under way; a restart loses nothing."""
+"""What is due of an intent: its next step is carried out, and what is under way is seen to; a restart loses nothing."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Final
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
 
 import structlog
 
@@ -20,172 +18,84 @@ from postroom.intents.model import (
     IntentStatus,
     MoveContext,
     WaitingReason,
+    asked_at_once,
     butler_answered,
     failed,
     moved,
     unchanged,
     undeliverable,
 )
-from postroom.intents.store import RoutedSession, StoredIntents
+from postroom.intents.store import GLANCE_US, RoutedSession, StoredIntents
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import Code, PostroomError, StoreUnavailable
-from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.moments import Due, Reason
 from postroom.kernel.values.principal import BUTLER_PREFIX
-from postroom.kernel.webhooks import Webhooks
 from postroom.message.delivery import TERMINAL, Status
 
-# Work that failed keeps its distance: longer each time, so that it never stands in the way of other work.
-
-_FIRST_PAUSE_SECONDS: Final = 2.0
-LONGEST_PAUSE_SECONDS: Final = 60.0
 MAX_TRIES: Final = 6  # a minute of failures: longer than a database needs to come back
-_MOST_AWAY: Final = 5_000  # as many ids as fit into one question to the database
-_FORGET_US: Final = seconds(600.0)
-
-
-@dataclass(frozen=True, slots=True)
-class _Setback:
-    failures: int
-    until_us: int
-
-
-@dataclass(frozen=True, slots=True)
-class Setbacks:
-    """In memory: after a restart everything is tried again, and what still fails has gone again soon."""
-
-    _known: dict[str, _Setback] = field(default_factory=dict)
-
-    def note(self, key: str, now_us: int) -> int:
-        """How often it has failed by now; it keeps away until its pause is over."""
-        failures = self._known[key].failures + 1 if key in self._known else 1
-        self._known[key] = _Setback(failures, now_us + seconds(pause_seconds(failures)))
-        return failures
-
-    def clear(self, key: str) -> None:
-        self._known.pop(key, None)
-
-    def keeps_away(self, key: str, now_us: int) -> bool:
-        return key in self._known and self._known[key].until_us > now_us
-
-    def away(self, now_us: int) -> list[str]:
-        """Everything that keeps its distance now; what has not been tried for long is forgotten."""
-        for key in [key for key, one in self._known.items() if one.until_us + _FORGET_US < now_us]:
-            del self._known[key]
-        return [key for key in self._known if self.keeps_away(key, now_us)][:_MOST_AWAY]
-
-
-def pause_seconds(failures: int) -> float:
-    return min(_FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 30), LONGEST_PAUSE_SECONDS)
-
-
-# The rounds.
-
-_AT_ONCE: Final = 32
-_BATCH: Final = 100
-_LOOK_EVERY_SECONDS: Final = 2.0
 _log = structlog.get_logger("postroom.intents")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Runner:
-    agenda: StoredIntents
+class IntentSteps:
+    store: StoredIntents
     courier: Courier
-    webhooks: Webhooks
     signal: Signal
     clock: Clock
     mint: Callable[[int], str]
-    stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    setbacks: Setbacks = field(default_factory=Setbacks)
-    _running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
-    async def stop(self, grace_seconds: float) -> None:
-        self.stopping.set()
-        self.signal.close()
-        webhooks = asyncio.create_task(self.webhooks.stop(grace_seconds))
-        if self._running:
-            await asyncio.wait(set(self._running.values()), timeout=grace_seconds)
-        for task in self._running.values():
-            task.cancel()  # the step is not marked done, so the next start does it again under the same key
-        await webhooks
-
-    async def tick(self) -> int:
-        """One round; returns when the next one is due, unless the signal is rung before."""
-        now = self.clock.now_us()
-        work = await self.agenda.round(now, _BATCH, without=self.setbacks.away(now))
-        for unreadable in work.unreadable:
-            self._failed(unreadable, "UnreadableRow")
-        for intent in work.due:
-            self._begin(intent.id, partial(self.courier.carry_out, intent))
-        for intent in work.carried:
-            self._begin(intent.id, partial(self._look_after, intent))
-        next_notice_us = await self.webhooks.tick(now)
-        soon = now + seconds(_LOOK_EVERY_SECONDS)
-        return min(moment for moment in (soon, work.next_due_us, next_notice_us) if moment is not None)
-
-    async def idle(self) -> None:
-        """Until nothing is being carried out; for tests and for stopping."""
-        while self._running:
-            await asyncio.wait(set(self._running.values()))
-        await self.webhooks.idle()
-
-    def _begin(self, key: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        if key in self._running or len(self._running) >= _AT_ONCE or self.stopping.is_set():
-            return
-        if self.setbacks.keeps_away(key, self.clock.now_us()):
-            return
-        task = asyncio.create_task(self._guarded(key, work))
-        self._running[key] = task
-        task.add_done_callback(lambda _: self._running.pop(key, None))
-
-    async def _guarded(self, key: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """A step that fails is tried again, later each time; one that can never work fails its intent."""
+    async def take(self, due: Due) -> int | None:
+        """The step that is due, or what is under way; what can never work fails its intent."""
         try:
-            await work()
-        except StoreUnavailable as error:  # no fault of the intent's, so it costs no try
-            _log.warning("intent.step_failed", id=key, error_class=str(error.error_class))
-        except PostroomError as error:
-            _log.warning("intent.step_failed", id=key, error_class=str(error.error_class))
-            if self.setbacks.note(key, self.clock.now_us()) >= MAX_TRIES and not error.retryable:
-                await self._give_up(key, str(error.error_class))
+            intent = await self.store.get(due.id)
+            if intent is None:
+                return None
+            if due.reason is not Reason.LOOK_AFTER:
+                if intent.next_at_us is not None and intent.next_at_us <= due.now_us:
+                    await self.courier.carry_out(intent)
+                return None
+            await self._look_after(intent)
+            return self.clock.now_us() + GLANCE_US
+        except StoreUnavailable:
+            raise
         except Exception as error:
-            if self._failed(key, type(error).__name__) >= MAX_TRIES:
-                await self._give_up(key, type(error).__name__)
-        else:
-            self.setbacks.clear(key)
+            is_for_now = isinstance(error, PostroomError) and error.retryable
+            if due.moment.tries + 1 < MAX_TRIES or is_for_now:
+                raise
+            await self._give_up(due.id, _kind_of(error))
+            return None
 
-    def _failed(self, key: str, error: str) -> int:
-        _log.error("intent.bug", id=key, error=error)
-        return self.setbacks.note(key, self.clock.now_us())
-
-    async def _give_up(self, key: str, error: str) -> None:
+    async def _give_up(self, intent_id: str, error: str) -> None:
         """Whatever stops this from being written down leaves the intent where it is, at its distance."""
         moment = MoveContext(self.clock.now_us(), SYSTEM, self.mint)
-        try:
-            await self.courier.store.update(key, lambda found: given_up(found, error, moment))
-        except Exception as failure:  # a notice to a subscriber is no intent, and has a limit of its own
-            _log.error("intent.not_given_up", id=key, error=type(failure).__name__)
-            return
-        self.setbacks.clear(key)
+        await self.store.update(intent_id, lambda found: given_up(found, error, moment))
+        _log.error("intent.given_up", id=intent_id, error=error)
         self.signal.ring()
 
     async def _look_after(self, intent: AgentIntent) -> None:
+        if not intent.carried:
+            return
         if not intent.is_open:
             await self.courier.send_on(intent)
             return
         moment = MoveContext(self.clock.now_us(), SYSTEM, self.mint)
-        if session := await self.agenda.last_session(intent.id):
+        if session := await self.store.last_session(intent.id):
             await self._change(intent, lambda found: worked(found, session, moment))
             return
-        rows = await self.agenda.deliveries(intent.id)
+        rows = await self.store.deliveries(intent.id)
         statuses = [status for status, _ in rows]
         failure = next((failure for _, failure in reversed(rows) if failure), None)
         await self._change(intent, lambda found: followed(found, statuses, failure, moment))
 
     async def _change(self, intent: AgentIntent, decide: Callable[[AgentIntent], IntentChange]) -> None:
-        change = await self.courier.store.update(intent.id, decide)
+        change = await self.store.update(intent.id, decide)
         if change.events:
             self.signal.ring()
+
+
+def _kind_of(error: Exception) -> str:
+    return str(error.error_class) if isinstance(error, PostroomError) else type(error).__name__
 
 
 def followed(intent: AgentIntent, statuses: list[Status], failure: str | None, moment: MoveContext) -> IntentChange:
@@ -228,5 +138,5 @@ def given_up(intent: AgentIntent, error: str, moment: MoveContext) -> IntentChan
 def _lost(intent: AgentIntent, failure: str | None, moment: MoveContext) -> IntentChange:
     words = failure or "the delivery failed"
     if any(step.kind != "expire" for step in intent.plan[intent.position :]):
-        return undeliverable(intent, Code.DELIVERY_FAILED, words, moment)
+        return undeliverable(asked_at_once(intent, moment.now_us), Code.DELIVERY_FAILED, words, moment)
     return failed(intent, IntentStatus.FAILED, Code.DELIVERY_FAILED, words, moment)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +12,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    ColumnElement,
     Connection,
     ForeignKey,
     Index,
@@ -26,8 +27,6 @@ from sqlalchemy import (
     insert,
     or_,
     select,
-    text,
-    true,
     update,
 )
 
@@ -43,14 +42,16 @@ from postroom.intents.model import (
     IntentEvent,
     IntentEventType,
     IntentStatus,
-    Round,
+    StepKind,
     ended_by,
 )
 from postroom.kernel.database.engine import Database, Repeated, wait_for_turn, write_twice
-from postroom.kernel.database.rows import UNREADABLE, read, values
-from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
+from postroom.kernel.database.moments import add_moments, put_moments
+from postroom.kernel.database.rows import read, values
+from postroom.kernel.database.schema import SHARED, metadata, one_of
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.ids import to_text
+from postroom.kernel.values.moments import Reason
 from postroom.kernel.webhooks import WebhookEvent, webhook_deliveries, webhook_subscriptions
 from postroom.message.delivery import Status
 from postroom.questions.model import Attempt, Question, Subject, SubjectKind, Verdict, VerdictKind
@@ -58,13 +59,20 @@ from postroom.questions.store.steps import end_question, hold_questions, is_abou
 from postroom.questions.store.tables import presentations, questions
 
 _CARDS_ORIGIN = "questions"
-_GLANCE_US = 1_000_000  # a delivery under way is looked at once a second, however much else happens
+GLANCE_US = 1_000_000  # a delivery under way is looked at once a second, however much else happens
+MOMENTS: Final = "intent"  # the kind of what is due of it
+
+
+_REASONS: Final = {
+    StepKind.ASK: Reason.GO_ON,
+    StepKind.REMIND: Reason.REMIND,
+    StepKind.ESCALATE: Reason.ESCALATE,
+    StepKind.EXPIRE: Reason.EXPIRE,
+}
 
 
 # The tables: intents, what happened to them, what was said, and whom to tell about it.
 
-_DUE = text("next_at IS NOT NULL")
-_CARRIED = text("carried")
 
 intents = Table(
     "intents",
@@ -98,8 +106,6 @@ intents = Table(
     Index("ix_intents_correlation_id", "correlation_id"),
     Index("ix_intents_from_agent_id", "from_agent", "id"),
     Index("ix_intents_to_agent_id", "to_agent", "id"),
-    partial_index("ix_intents_next_at", "next_at", where=_DUE),
-    partial_index("ix_intents_carried", "updated_at", where=_CARRIED),
     schema=SHARED,
 )
 
@@ -246,6 +252,7 @@ class StoredIntents:
             if known := _known(connection, change.intent):
                 return known, False
             connection.execute(insert(intents), values(change.intent))
+            add_moments(connection, MOMENTS, [(change.intent.id, intent_moments(change.intent))])
             self._append(connection, change)
             return change.intent, True
 
@@ -287,25 +294,6 @@ class StoredIntents:
         )
         return await self._database.read(lambda connection: [read_event(row) for row in connection.execute(asked)])
 
-    async def round(self, now_us: int, limit: int, *, without: Sequence[str] = ()) -> Round:
-        """What is due, what is under way longest unseen, and when there will be more; all of it `without` some."""
-
-        def work(connection: Connection) -> Round:
-            near = intents.c.id.not_in(without) if without else true()
-            due = select(intents).where(intents.c.next_at <= now_us, near).order_by(intents.c.next_at).limit(limit)
-            unseen = intents.c.updated_at <= now_us - _GLANCE_US
-            carried = select(intents).where(_CARRIED, unseen, near).order_by(intents.c.updated_at).limit(limit)
-            later = select(intents.c.next_at).where(intents.c.next_at > now_us).order_by(intents.c.next_at).limit(1)
-            bad: list[str] = []
-            return Round(
-                due=_readable(connection.execute(due), bad),
-                carried=_readable(connection.execute(carried), bad),
-                next_due_us=connection.execute(later).scalar(),
-                unreadable=tuple(bad),
-            )
-
-        return await self._database.read(work)
-
     async def open_asks(self, correlation_id: str, from_agent: str) -> Sequence[AgentIntent]:
         asked = select(intents).where(
             intents.c.correlation_id == correlation_id,
@@ -315,14 +303,15 @@ class StoredIntents:
         )
         return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
 
+    async def shown_on(self, intent_id: str) -> Sequence[str]:
+        """The channels on which it was put to somebody."""
+        asked = select(delivery_requests.c.channel).where(_made_for(intent_id)).distinct()
+        return await self._database.read(lambda connection: connection.execute(asked).scalars().all())
+
     async def deliveries(self, intent_id: str) -> Sequence[tuple[Status, str | None]]:
         """Status and final error class of each delivery made for this intent, cards included."""
         table = delivery_requests.c
-        about = is_about(SubjectKind.INTENT, [intent_id])
-        cards = select(presentations.c.id).join(questions).where(about)
-        own = and_(table.request_id == intent_id, table.origin_butler == ORIGIN)
-        card = and_(table.request_id.in_(cards), table.origin_butler == _CARDS_ORIGIN)
-        asked = select(table.status, table.terminal_error_class).where(or_(own, card)).order_by(table.id)
+        asked = select(table.status, table.terminal_error_class).where(_made_for(intent_id)).order_by(table.id)
         rows = await self._database.read(lambda connection: connection.execute(asked).all())
         return [(Status(status), failure) for status, failure in rows]
 
@@ -368,6 +357,7 @@ class StoredIntents:
         if change.intent != before:
             changed = values(change.intent, without=_FIXED)
             connection.execute(update(intents).where(intents.c.id == before.id).values(changed))
+            put_moments(connection, MOMENTS, before.id, intent_moments(change.intent))
         self._append(connection, change, before)
         for question in asked:
             if question.id != but:
@@ -397,20 +387,24 @@ class StoredIntents:
                 connection.execute(insert(intent_members).values(position=_LAST_POSITION), newcomers)
 
 
+def _made_for(intent_id: str) -> ColumnElement[bool]:
+    table = delivery_requests.c
+    cards = select(presentations.c.id).join(questions).where(is_about(SubjectKind.INTENT, [intent_id]))
+    own = and_(table.request_id == intent_id, table.origin_butler == ORIGIN)
+    return or_(own, and_(table.request_id.in_(cards), table.origin_butler == _CARDS_ORIGIN))
+
+
+def intent_moments(intent: AgentIntent) -> dict[Reason, int]:
+    """The next step of what is open; whatever is under way is looked after."""
+    found = {Reason.LOOK_AFTER: intent.updated_at_us + GLANCE_US} if intent.carried else {}
+    if intent.next_at_us is not None:
+        found[_REASONS[intent.plan[intent.position].kind]] = intent.next_at_us
+    return found
+
+
 def _row(connection: Connection, intent_id: str, *, lock: bool = False) -> Row[Any] | None:
     asked = select(intents).where(intents.c.id == intent_id)
     return connection.execute(asked.with_for_update() if lock else asked).first()
-
-
-def _readable(rows: Iterable[Row[Any]], bad: list[str]) -> tuple[AgentIntent, ...]:
-    """One damaged row must not hide the others."""
-    found: list[AgentIntent] = []
-    for row in rows:
-        try:
-            found.append(read_intent(row))
-        except (*UNREADABLE, AttributeError):  # its plan may be a list of anything
-            bad.append(row.id)
-    return tuple(found)
 
 
 def _known(connection: Connection, intent: AgentIntent) -> AgentIntent | None:

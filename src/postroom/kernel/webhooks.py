@@ -124,6 +124,7 @@ def _key(secret: str) -> bytes:
 FORMER_HEADER: Final = "X-Postroom-Signature"  # from before Standard Webhooks; stays for one release
 PAUSES_SECONDS: Final = (30.0, 120.0, 600.0)
 _SUBSCRIBERS_AT_ONCE: Final = 100
+_LOOK_SECONDS: Final = 2.0  # how soon what another process tells is sent from here
 _log = structlog.get_logger("postroom.webhooks")
 
 
@@ -136,12 +137,14 @@ class Webhooks:
     clock: Clock
     _queues: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
-    async def tick(self, now_us: int) -> int | None:
+    async def look(self) -> int:
         """Begins with every subscriber that news waits for; returns when there will be more."""
+        now_us = self.clock.now_us()
         waiting, next_us = await self.store.waiting(now_us)
         for subscription_id in waiting:
             self._begin(subscription_id)
-        return next_us
+        soon_us = now_us + seconds(_LOOK_SECONDS)
+        return soon_us if next_us is None else min(soon_us, next_us)
 
     async def idle(self) -> None:
         while self._queues:
@@ -153,8 +156,6 @@ class Webhooks:
             await asyncio.wait(set(self._queues.values()), timeout=grace_seconds)
         for task in self._queues.values():
             task.cancel()
-
-    async def close(self) -> None:
         await self.poster.close()
 
     def _begin(self, subscription_id: str) -> None:

@@ -186,7 +186,6 @@ class Question:
     reminded_at_us: int | None = None
     escalated_at_us: int | None = None
     collected_at_us: int | None = None  # when the asker first had its end
-    next_at_us: int | None = None  # when there is something to do about it
     reckoned_by: int | None = None  # whose quiet hours its times were counted by, as a number
 
     @property
@@ -579,9 +578,8 @@ class Asked:
 
 
 def ended(question: Question, move: QuestionMove, at_us: int, **changes: Any) -> QuestionChange:
-    """Over, and nothing left to do about it."""
     status = after(question.status, move)
-    over = replace(question, status=status, ended_at_us=at_us, next_at_us=None, **changes)
+    over = replace(question, status=status, ended_at_us=at_us, **changes)
     return QuestionChange(question=over, event=EVENT_OF_END[status], at_us=at_us)
 
 

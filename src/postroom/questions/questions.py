@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -12,6 +12,7 @@ from postroom.kernel.running.clock import Clock
 from postroom.kernel.serving.servers import when_written
 from postroom.kernel.values.errors import Code, FieldError, Refused, ValidationError
 from postroom.kernel.values.ids import SECOND_US, seconds
+from postroom.kernel.values.moments import Due, Reason
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, Principal, Role, person_id_of
 from postroom.message.inbound import Assurance
 from postroom.people.model import Person
@@ -24,7 +25,6 @@ from postroom.questions.model import (
     Presentation,
     PresentationStatus,
     Question,
-    QuestionChange,
     QuestionStatus,
     Resume,
     Said,
@@ -36,12 +36,8 @@ from postroom.questions.model import (
 from postroom.questions.presenter import Planning
 from postroom.questions.rules.judge import AnswerPolicy, judge, refused
 from postroom.questions.rules.plan import (
-    Plan,
-    QuestionStep,
     cancelled,
-    due,
     escalate_at,
-    next_at,
     opened,
     postponed,
     refuse_unknown_channels,
@@ -58,14 +54,8 @@ from postroom.questions.telling import Bells, Progress, WaitForEnd
 
 _MAX_PAGE: Final = 200
 _HIDDEN: Final = frozenset({"not_asked", "unknown_person"})  # to these the question does not exist
-_QUESTIONS_AT_A_TIME: Final = 100
-_EVER: Final = -1  # before all that can be due
-_FOR_EVER: Final = 2**62
 _AT_ONCE: Final = 10_000
-_ASLEEP_SECONDS: Final = 30  # whoever keeps time looks every five
 _Changed = Callable[[Question], None]
-_CaughtUp = Callable[[str], Awaitable[int | None]]  # by the id of a question
-_First = Callable[[Question, QuestionStep, int], Awaitable[None]]
 
 
 # ---- the engine: asked once, heard by one rule, ended once ----
@@ -75,16 +65,8 @@ def _nothing(_question: Question) -> None:
     return None
 
 
-async def _caught_up(_question_id: str) -> int | None:
-    return None
-
-
 class Questions:
-    """
-    `changed` is rung after every commit, with the question as it is then.
-
-    `caught_up` says until when everything has been read where a question is shown; None when nothing can be on its way.
-    """
+    """`changed` is rung after every commit, with the question as it is then."""
 
     def __init__(
         self,
@@ -93,14 +75,11 @@ class Questions:
         *,
         policy: AnswerPolicy = AnswerPolicy(),  # noqa: B008  # frozen
         changed: _Changed = _nothing,
-        caught_up: _CaughtUp = _caught_up,
     ) -> None:
         self._store = store
         self._clock = clock
         self._policy = policy
         self._changed = changed
-        self._caught_up = caught_up
-        self._awake_us = self._awake_since_us = 0
 
     async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked:
         """With the places where it is shown, or left to be planned. Raises KeyReused and TooManyOpen."""
@@ -131,7 +110,7 @@ class Questions:
         """Notes the first reminder that another than the timekeeper sent."""
         return await self._change(question_id, partial(reminded, now_us=self._clock.now_us()))
 
-    async def postpone(self, question_id: str, step: QuestionStep, until_us: int) -> Question | None:
+    async def postpone(self, question_id: str, step: Reason, until_us: int) -> Question | None:
         return await self._change(question_id, partial(postponed, step=step, until_us=until_us))
 
     async def retime(self, question_id: str, decide: Decide) -> Question | None:
@@ -142,45 +121,9 @@ class Questions:
         decide = partial(revised, wording=wording, expires_at_us=expires_at_us, now_us=now_us)
         return await self._change(question_id, decide)
 
-    async def next_step_us(self) -> int | None:
-        """When the first of them is to be reminded of, escalated or ended: most looks find only that."""
-        self._stay_awake(self._clock.now_us())
-        return await self._store.next_due(_EVER)
-
-    async def look(self, first: _First | None = None) -> int | None:
-        """One round of reminding, escalating, ending and wiping, each after `first`; answers when to look again."""
-        now_us = self._clock.now_us()
-        waiting = await self._store.due(now_us, _QUESTIONS_AT_A_TIME)
-        again: list[int] = []
-        for question in waiting:
-            if not question.is_open:
-                await self._store.wipe(question.id)
-                continue
-            read_us = await self._caught_up(question.id)
-            plan = self._due(question, now_us, read_us)
-            if first is not None:
-                for step in plan.steps:
-                    await first(question, step, now_us)
-            if plan.steps:
-                await self._change(question.id, partial(self._step, now_us=now_us, read_us=read_us))
-            if plan.next_at_us is not None:
-                again.append(plan.next_at_us)
-        later = now_us if len(waiting) == _QUESTIONS_AT_A_TIME else await self._store.next_due(now_us)
-        return min([*again, *([] if later is None else [later])], default=None)
-
-    def _due(self, question: Question, now_us: int, read_us: int | None) -> Plan:
-        self._stay_awake(now_us)
-        return due(question, now_us, caught_up_until_us=read_us, awake_since_us=self._awake_since_us)
-
-    def _step(self, question: Question, now_us: int, read_us: int | None) -> QuestionChange:
-        """Planned again under the lock: an answer may have come meanwhile."""
-        return taken(question, self._due(question, now_us, read_us), now_us)
-
-    def _stay_awake(self, now_us: int) -> None:
-        """Asked every few seconds, unless the household was down, or its machine asleep."""
-        if now_us - self._awake_us > seconds(_ASLEEP_SECONDS):
-            self._awake_since_us = now_us
-        self._awake_us = now_us
+    async def take(self, due: Due) -> Question | None:
+        """The step that is due, if it still is."""
+        return await self._change(due.id, partial(taken, due=due))
 
     def _judge(self, question: Question, attempt: Attempt, shown: Presentation | None) -> Verdict:
         return judge(question, attempt, attempt.heard_at_us, shown, self._policy)
@@ -235,7 +178,7 @@ class Asking:
         question = await self._opened(asker, request, subject, people)
         planned = self.planning.chosen(question, people, self.mint)
         if question.escalate_to and all(one.status is PresentationStatus.FAILED for one in planned):
-            question = replace(question, escalate_after_seconds=0, next_at_us=question.created_at_us)
+            question = replace(question, escalate_after_seconds=0)
         stored = await self.questions.ask(question, planned)
         if stored.created and wait_seconds <= 0:
             return QuestionView(question=question, presentations=planned)
@@ -409,14 +352,14 @@ class Asking:
         if (escalate := question.escalate_after_seconds) is not None:
             at_us = await self._open_until(question, times, asked_us + seconds(escalate))
             later = replace(later, escalate_after_seconds=_whole_seconds(at_us - asked_us))
-        return replace(later, next_at_us=next_at(later))
+        return later
 
     async def follow(self) -> None:
         """Where people have other wishes, what is left of the times of open questions is counted by them."""
         times, now_us = self.times, self.clock.now_us()
         if times is None:
             return
-        for question in await self.store.due(_FOR_EVER, _AT_ONCE):
+        for question in await self.store.listing(status=QuestionStatus.OPEN, limit=_AT_ONCE):
             people, before = _asked_first(question), times.known(question.reckoned_by)
             number = await times.reckoned_by(people)
             if before is None or question.reckoned_by == number:

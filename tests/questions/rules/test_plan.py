@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.clock import START_US
 from tests.questions.sample_questions import HOUR_US, new_question
 
 from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.moments import Due, DueMoment, Reason
 from postroom.questions.rules import plan as changes
-from postroom.questions.rules.plan import PATIENCE_SECONDS, Plan, QuestionStep, due, next_at
+from postroom.questions.rules.plan import is_due, question_moments
 
 END = START_US + HOUR_US
 REMIND, ESCALATE = START_US + seconds(60), START_US + seconds(120)
@@ -23,60 +20,41 @@ def waiting() -> dict[str, Any]:
     return {"remind_after_seconds": 60, "escalate_to": "cleo", "escalate_after_seconds": 120}
 
 
+def due(reason: Reason, now_us: int) -> Due:
+    return Due(moment=DueMoment(kind="question", id="q", reason=reason, due_us=now_us, fence=1, tries=0), now_us=now_us)
+
+
 def test_steps_come_at_their_times() -> None:
     question = new_question(**waiting())
 
-    assert next_at(question) == question.next_at_us == REMIND
-    assert due(question, REMIND - 1) == Plan(next_at_us=REMIND)
-    assert due(question, REMIND) == Plan(steps=(QuestionStep.REMIND,), next_at_us=ESCALATE)
-    assert due(question, ESCALATE) == Plan(steps=(QuestionStep.REMIND, QuestionStep.ESCALATE), next_at_us=END)
-    assert due(question, END) == Plan(steps=(QuestionStep.EXPIRE,))
+    times = {Reason.REMIND: REMIND, Reason.ESCALATE: ESCALATE, Reason.EXPIRE: END}
+    assert question_moments(question) == times
+    for reason, at_us in times.items():
+        assert [is_due(question, due(reason, now_us)) for now_us in (at_us - 1, at_us)] == [False, True]
 
 
 def test_a_step_is_taken_once() -> None:
     question = new_question(**waiting())
-    reminded = changes.taken(question, due(question, ESCALATE), ESCALATE).question
-    escalated = changes.taken(reminded, due(reminded, ESCALATE), ESCALATE).question
+    reminded = changes.taken(question, due(Reason.REMIND, ESCALATE)).question
+    escalated = changes.taken(reminded, due(Reason.ESCALATE, ESCALATE)).question
 
-    assert (reminded.next_at_us, escalated.next_at_us) == (ESCALATE, END)
-    assert due(escalated, ESCALATE) == Plan(next_at_us=END)
-    assert changes.taken(escalated, due(escalated, ESCALATE), ESCALATE).question == escalated
-
-
-def test_after_its_end_nothing_is_due() -> None:
-    over = changes.cancelled(new_question(**waiting()), reason=None, now_us=REMIND).question
-
-    assert due(over, END + HOUR_US) == Plan()
-    assert next_at(over) is over.next_at_us is None
+    assert question_moments(reminded) == {Reason.ESCALATE: ESCALATE, Reason.EXPIRE: END}
+    assert question_moments(escalated) == {Reason.EXPIRE: END}
+    assert changes.taken(escalated, due(Reason.ESCALATE, ESCALATE)).question == escalated
 
 
-@pytest.mark.requirement("ask:sent-in-time")
-def test_nothing_expires_before_what_was_sent_in_time_has_been_read_but_not_for_ever() -> None:
-    question, latest = new_question(), END + seconds(PATIENCE_SECONDS)
+def test_of_what_is_over_nobody_is_reminded_and_after_its_end_nothing_is_due() -> None:
+    question = new_question(**waiting())
+    over = changes.cancelled(question, reason=None, now_us=REMIND).question
 
-    assert due(question, END, caught_up_until_us=END - 1) == Plan(next_at_us=END + seconds(1))
-    assert due(question, latest - 5, caught_up_until_us=0) == Plan(next_at_us=latest)
-    assert due(question, END + 5, caught_up_until_us=END) == Plan(steps=(QuestionStep.EXPIRE,))
-    assert due(question, latest, caught_up_until_us=0) == Plan(steps=(QuestionStep.EXPIRE,), caught_up=False)
-
-
-@pytest.mark.requirement("ask:sent-in-time")
-def test_who_was_away_first_reads_what_was_sent_meanwhile() -> None:
-    question, back = new_question(**waiting()), END + HOUR_US
-    latest, soon = back + seconds(PATIENCE_SECONDS), back + seconds(1)
-
-    assert due(question, back, caught_up_until_us=0, awake_since_us=back) == Plan(next_at_us=soon)
-    assert due(question, latest, caught_up_until_us=0, awake_since_us=back).steps == (QuestionStep.EXPIRE,)
-    assert due(question, back, caught_up_until_us=END, awake_since_us=back) == Plan(steps=(QuestionStep.EXPIRE,))
-    later = ESCALATE + 1
-    assert due(question, later, caught_up_until_us=0, awake_since_us=later).steps == ()
-    assert len(due(question, later, caught_up_until_us=ESCALATE, awake_since_us=later).steps) == 2
-    assert len(due(question, later, caught_up_until_us=0, awake_since_us=REMIND).steps) == 2
+    assert not is_due(question, due(Reason.REMIND, END))
+    assert not is_due(question, due(Reason.ESCALATE, END))
+    assert question_moments(over) == {}
+    assert changes.taken(over, due(Reason.EXPIRE, END + HOUR_US)).question == over
 
 
-@given(now_us=st.integers(START_US, END + HOUR_US), caught_up=st.none() | st.integers(START_US, END + HOUR_US))
-def test_an_open_question_always_has_a_step_or_a_next_look_ahead(now_us: int, caught_up: int | None) -> None:
-    plan = due(replace(new_question(**waiting())), now_us, caught_up_until_us=caught_up)
+def test_a_deadline_that_was_moved_on_is_not_due_at_its_former_time() -> None:
+    question = new_question()
+    later = changes.revised(question, question.wording, expires_at_us=END + HOUR_US, now_us=END - 1).question
 
-    assert plan.steps or plan.next_at_us
-    assert plan.next_at_us is None or plan.next_at_us > now_us
+    assert changes.taken(later, due(Reason.EXPIRE, END)).question == later

@@ -15,13 +15,14 @@ from sqlalchemy.exc import DBAPIError
 from tests.clock import START_US
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.questions.sample_questions import ANNA, BEN, HOUR_US, MINT, new_attempt, new_question
+from tests.questions.sample_questions import ANNA, BEN, MINT, new_attempt, new_question
 from tests.support.query_plans import query_plans
 
 from postroom.conversations.store import WRITTEN
 from postroom.delivery.files.taking import DAY_US, retention
 from postroom.household.store import stored_people
 from postroom.kernel.database.engine import Database
+from postroom.kernel.database.moments import StoredMoments
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import IdMint, seconds
@@ -499,18 +500,6 @@ async def test_escalation_adds_people_who_may_then_answer(store: StoredQuestions
     assert found and [person.id for person in found.people] == ["anna", "ben", "cleo"]
 
 
-async def test_what_is_due_comes_in_the_order_of_its_time(store: StoredQuestions) -> None:
-    late = (await store.ask(new_question(idempotency_key="a"))).question
-    soon = (await store.ask(new_question(idempotency_key="b", remind_after_seconds=60))).question
-
-    assert await store.due(START_US, 10) == []
-    assert await store.next_due(START_US) == START_US + seconds(60)
-    assert await store.due(START_US + HOUR_US, 10) == [soon, late]
-    assert await store.due(START_US + HOUR_US, 1) == [soon]
-    await store.change(soon.id, partial(moves.expired, caught_up=True, now_us=START_US + HOUR_US))
-    assert await store.due(START_US + HOUR_US, 10) == [late]
-
-
 @pytest.mark.requirement("ask:answers-since")
 async def test_answers_since_a_place_are_those_of_the_caller_in_the_order_of_commits(store: StoredQuestions) -> None:
     mine = [(await store.ask(new_question(idempotency_key=f"k{number}"))).question for number in range(8)]
@@ -591,8 +580,7 @@ async def test_looking_reads_no_whole_table(tmp_path: Path) -> None:
         store, cards = StoredQuestions(database, SEAL), StoredPresentations(database, str, WRITTEN)
         question = (await store.ask(new_question(idempotency_key="k"))).question
         with query_plans(database) as steps:
-            await store.due(QUESTIONS_NOW, 10)
-            await store.next_due(QUESTIONS_NOW)
+            await StoredMoments(database).take(["question"], QUESTIONS_NOW, lease_until_us=QUESTIONS_NOW, limit=10)
             await store.answers(question.asker, since=0, limit=10)
             await store.events(since=0, limit=10)
             await store.listing(person_id="anna")

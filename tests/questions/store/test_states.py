@@ -21,9 +21,11 @@ from tests.questions.sample_questions import MINT, new_attempt, new_question
 from tests.services.ready_file import ready_file
 
 from postroom.conversations.store import WRITTEN
+from postroom.kernel.database.moments import StoredMoments
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.moments import Due
 from postroom.message.inbound import Flag
 from postroom.questions.model import (
     ENDED,
@@ -46,7 +48,6 @@ from postroom.questions.model import (
 )
 from postroom.questions.rules import plan as changes
 from postroom.questions.rules.judge import judge
-from postroom.questions.rules.plan import due
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
 from postroom.questions.store.tables import presentations, question_attempts
@@ -100,6 +101,7 @@ class QuestionMachine(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.database = SqliteDatabase(ready_file(Path(self.folder.name) / "postroom.db"))
         self.store = StoredQuestions(self.database, Seal(bytes(32)))
+        self.moments = StoredMoments(self.database)
         self.cards = StoredPresentations(self.database, MINT.mint, WRITTEN)
         self.rows: dict[str, Row] = {}
         self.made: list[Attempt] = []  # every attempt ever made, for repeating
@@ -196,14 +198,14 @@ class QuestionMachine(RuleBasedStateMachine):
             one for one, row in self.rows.items() if row.status is QuestionStatus.OPEN and row.expires_at <= self.now
         }
 
-        waiting = self.run(self.store.due(self.now, 100))
+        taken = self.run(self.moments.take(["question"], self.now, lease_until_us=self.now, limit=100))
 
-        assert {question.id for question in waiting} == over
-        for question in waiting:
-            plan = due(question, self.now)
-            change = self.run(self.store.change(question.id, partial(changes.taken, plan=plan, now_us=self.now)))
+        assert {one.id for one in taken} == over
+        for moment in taken:
+            due = Due(moment=moment, now_us=self.now)
+            change = self.run(self.store.change(moment.id, partial(changes.taken, due=due)))
             assert change is not None
-            self.note_end(question.id, change.question)
+            self.note_end(moment.id, change.question)
 
     @rule(limit=st.integers(1, 4), lease=st.sampled_from([0, 30]))
     def cards_are_claimed_by_several_at_once(self, limit: int, lease: int) -> None:

@@ -37,10 +37,12 @@ from postroom.attention.state import (
     Standing,
 )
 from postroom.kernel.values.ids import DeliveryId
+from postroom.kernel.values.moments import Reason
 from postroom.message.wishes import Because, HoldReason, Urgency, derived_id, rank
 
 _K = DecisionKind
 _MOST_PASSES: Final = 1000
+_UNANSWERED: Final = {_K.REPEAT: Reason.REMIND, _K.ESCALATE: Reason.ESCALATE, _K.GIVE_UP: Reason.EXPIRE}
 _FIRST: Final = (DecisionKind.RELEASE, DecisionKind.DELEGATE)
 
 
@@ -123,19 +125,19 @@ def decide(state: AttentionState, book: PolicyBook, now_us: int) -> tuple[tuple[
     it returns none, and asked earlier than `next_at` without a new fact it returns none as well. Time never goes back:
     a clock that was set back counts as the latest moment that was folded.
     """
-    decisions, next_us, _ = decided(state, book, now_us)
-    return decisions, next_us
+    decisions, due, _ = decided(state, book, now_us)
+    return decisions, min(due.values(), default=None)
 
 
 def decided(
     state: AttentionState, book: PolicyBook, now_us: int
-) -> tuple[tuple[Decision, ...], int | None, AttentionState]:
-    """The same, with the state into which the decisions are folded."""
+) -> tuple[tuple[Decision, ...], dict[Reason, int], AttentionState]:
+    """The same: for each reason when it is due, and the state into which the decisions are folded."""
     turn = _Turn(state, book, max(now_us, state.clock_us))
     for _ in range(_MOST_PASSES):
         if not turn.goes_on():
             break
-    return tuple(turn.made), turn.next_at(), turn.state
+    return tuple(turn.made), turn.moments(), turn.state
 
 
 class _Turn:
@@ -160,19 +162,23 @@ class _Turn:
             self._leave_together(group)
         return len(self.made) > before
 
-    def next_at(self) -> int | None:
-        moments = (moment for standing in self.state.unsettled() for moment in self._wakes(standing))
-        return min((moment for moment in moments if moment is not None and moment > self.now_us), default=None)
+    def moments(self) -> dict[Reason, int]:
+        found: dict[Reason, int] = {}
+        for standing in self.state.unsettled():
+            for reason, moment in self._wakes(standing):
+                if moment is not None and moment > self.now_us:
+                    found[reason] = min(moment, found.get(reason, moment))
+        return found
 
-    def _wakes(self, standing: Standing) -> Iterable[int | None]:
+    def _wakes(self, standing: Standing) -> Iterable[tuple[Reason, int | None]]:
         scene = self._scene(standing)
         if standing.state in UNSENT:
-            return standing.until_us, scene.rules.expiry(standing.notice)
+            return (Reason.GO_ON, standing.until_us), (Reason.GO_ON, scene.rules.expiry(standing.notice))
         if standing.state in ON_ITS_WAY:
             other = _detour(scene, self.state.sends[standing.send or ""])
-            return (other.at_us if other else None,)
+            return ((Reason.GO_ON, other.at_us if other else None),)
         due = next_due(scene) if standing.state is NoticeState.WAITING else None
-        return (due.at_us if due else None,)
+        return ((_UNANSWERED[due.kind], due.at_us),) if due else ()
 
     def _scene(self, standing: Standing) -> Scene:
         return Scene.of(self.state, self.book, standing)

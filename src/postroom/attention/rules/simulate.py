@@ -104,11 +104,13 @@ class _VirtualClock:
 
     def _judge(self, names: Iterable[str]) -> None:
         around = self._kept.around(names, self.book.rules(self._person), self.now_us)
-        decisions, next_us, after = decided(around, self.book, self.now_us)
+        decisions, due, after = decided(around, self.book, self.now_us)
         self.events += decisions
         self._kept.keep(after)
-        if next_us is not None:
-            heappush(self._wakes, (next_us, tuple(name for name in around.notices if name in self._kept.unsettled)))
+        if due:
+            heappush(
+                self._wakes, (min(due.values()), tuple(name for name in around.notices if name in self._kept.unsettled))
+            )
         if self._receipts and (arrived := self._arrivals()):
             self._judge(arrived)
 

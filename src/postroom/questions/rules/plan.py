@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Final
 
 from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.ids import SECOND_US, seconds
+from postroom.kernel.values.moments import Due, Reason
 from postroom.people.model import Person
 from postroom.questions.model import (
     BY_DEFAULT,
@@ -31,9 +31,6 @@ from postroom.questions.rules.request import QuestionRequest, fingerprint
 
 _NO_CHANNEL: Final = "no channel is set up; the question waits in the console"
 GONE: Final = "this person is no longer known"
-CATCH_UP_SECONDS: Final = 60  # how long a reminder waits for what people sent in time and we have not read yet
-PATIENCE_SECONDS: Final = 600  # how long an end waits for it: longer than a channel is usually out of reach
-_LOOK_AGAIN_US: Final = SECOND_US
 
 
 # ---- where ----
@@ -136,70 +133,25 @@ def _place(person: Person, channel: str, channels: Channels) -> PlannedPresentat
 # ---- when: reminding, escalating, ending ----
 
 
-class QuestionStep(StrEnum):
-    REMIND = "remind"
-    ESCALATE = "escalate"
-    EXPIRE = "expire"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """`caught_up` says of an end whether everything sent before it had been read."""
-
-    steps: tuple[QuestionStep, ...] = ()
-    next_at_us: int | None = None
-    caught_up: bool = True
-
-
-def due(question: Question, now_us: int, *, caught_up_until_us: int | None = None, awake_since_us: int = 0) -> Plan:
-    """
-    What is to be done now, and when to look again.
-
-    `caught_up_until_us`: until then everything has been read where it is shown; None when nothing can be on its way.
-    `awake_since_us`: before that nobody was here to read, so that only since then does patience run out.
-    """
+def question_moments(question: Question) -> dict[Reason, int]:
+    """What is due of it by itself, and when; nothing of what has ended."""
     if not question.is_open:
-        return Plan()
-    if question.expires_at_us <= now_us:
-        return _ending(question, now_us, caught_up_until_us, awake_since_us)
-    moments, patient_until_us = _moments(question), awake_since_us + seconds(CATCH_UP_SECONDS)
-    steps = tuple(step for step, at_us in moments if at_us <= now_us)
-    missed = [at_us for _, at_us in moments if at_us < awake_since_us]
-    if missed and now_us < patient_until_us and not _has_read(missed[-1], caught_up_until_us):
-        return Plan(next_at_us=min(now_us + _LOOK_AGAIN_US, patient_until_us))
-    return Plan(steps=steps, next_at_us=min(at_us for _, at_us in moments if at_us > now_us))
+        return {}
+    found = {Reason.REMIND: remind_at(question), Reason.ESCALATE: escalate_at(question)}
+    return {Reason.EXPIRE: question.expires_at_us} | {why: at_us for why, at_us in found.items() if at_us is not None}
 
 
-def _ending(question: Question, now_us: int, caught_up_until_us: int | None, awake_since_us: int) -> Plan:
-    """
-    Not before what was sent in time has been read, and not for ever after.
-
-    Whatever keeps us from reading (we were down, the machine slept, the channel is away), patience begins when we
-    could have read what was sent at the last moment.
-    """
-    caught_up = _has_read(question.expires_at_us, caught_up_until_us)
-    latest = max(question.expires_at_us, awake_since_us) + seconds(PATIENCE_SECONDS)
-    if caught_up or now_us >= latest:
-        return Plan(steps=(QuestionStep.EXPIRE,), caught_up=caught_up)
-    return Plan(next_at_us=min(now_us + _LOOK_AGAIN_US, latest))
+def is_due(question: Question, due: Due) -> bool:
+    """Still: it may have changed since that was found. Of what is over nobody is reminded any more."""
+    at_us = question_moments(question).get(due.reason)
+    is_over = question.expires_at_us <= due.now_us and due.reason is not Reason.EXPIRE
+    return at_us is not None and at_us <= due.now_us and not is_over
 
 
-def _has_read(until_us: int, caught_up_until_us: int | None) -> bool:
-    return caught_up_until_us is None or caught_up_until_us >= until_us
-
-
-def next_at(question: Question) -> int | None:
-    """The first moment at which something is due; kept with the question."""
-    return min(at_us for _, at_us in _moments(question)) if question.is_open else None
-
-
-def _moments(question: Question) -> list[tuple[QuestionStep, int]]:
-    moments = [(QuestionStep.EXPIRE, question.expires_at_us)]
-    if (at_us := remind_at(question)) is not None:
-        moments.append((QuestionStep.REMIND, at_us))
-    if (at_us := escalate_at(question)) is not None:
-        moments.append((QuestionStep.ESCALATE, at_us))
-    return sorted(moments, key=lambda moment: moment[1])
+def later_moment(question: Question, due: Due) -> int | None:
+    """When it is due instead, if it was found too early."""
+    at_us = question_moments(question).get(due.reason)
+    return at_us if at_us is not None and at_us > due.now_us else None
 
 
 def remind_at(question: Question) -> int | None:
@@ -234,7 +186,7 @@ def opened(
 ) -> Question:
     """`people` are those whom `to` names, found and fixed here: they, and those added later, may answer."""
     mark = fingerprint(request.wording, (person.id for person in people))
-    question = Question(
+    return Question(
         id=id,
         asker=asker,
         key=request.key,
@@ -254,7 +206,6 @@ def opened(
         created_at_us=now_us,
         expires_at_us=request.expires_at_us or now_us + seconds(request.deadline_seconds),
     )
-    return replace(question, next_at_us=next_at(question))
 
 
 def revised(question: Question, wording: Wording, *, expires_at_us: int | None = None, now_us: int) -> QuestionChange:
@@ -264,7 +215,7 @@ def revised(question: Question, wording: Wording, *, expires_at_us: int | None =
     mark = fingerprint(wording, (person.id for person in question.people if person.added is Added.ASKED))
     same = mark == question.revision_hash
     new = replace(question, wording=wording, revision_hash=mark, expires_at_us=expires_at_us or question.expires_at_us)
-    new = replace(new, revision=question.revision + (0 if same else 1), next_at_us=next_at(new))
+    new = replace(new, revision=question.revision + (0 if same else 1))
     if new == question:
         return QuestionChange(question=question)
     after(question.status, QuestionMove.REVISE)
@@ -274,7 +225,7 @@ def revised(question: Question, wording: Wording, *, expires_at_us: int | None =
 def reminded(question: Question, *, now_us: int) -> QuestionChange:
     if not question.is_open or question.reminded_at_us is not None:
         return QuestionChange(question=question)
-    return _noted(_planned(replace(question, reminded_at_us=now_us)), QuestionEventType.REMINDED, now_us)
+    return _noted(replace(question, reminded_at_us=now_us), QuestionEventType.REMINDED, now_us)
 
 
 def escalated(question: Question, *, now_us: int) -> QuestionChange:
@@ -282,18 +233,18 @@ def escalated(question: Question, *, now_us: int) -> QuestionChange:
     if not question.is_open or question.escalated_at_us is not None:
         return QuestionChange(question=question)
     more = tuple(person for person in question.escalate_to if not question.asks(person.id))
-    new = _planned(replace(question, people=question.people + more, escalated_at_us=now_us))
+    new = replace(question, people=question.people + more, escalated_at_us=now_us)
     return _noted(new, QuestionEventType.ESCALATED, now_us)
 
 
-def postponed(question: Question, step: QuestionStep, *, until_us: int) -> QuestionChange:
+def postponed(question: Question, step: Reason, *, until_us: int) -> QuestionChange:
     """It is quiet for those whom the step is about; no line in the feed, since nothing has happened."""
     after_seconds = -((question.created_at_us - until_us) // SECOND_US)  # a whole second, and never too early
     if not question.is_open or until_us <= question.created_at_us:
         return QuestionChange(question=question)
-    if step is QuestionStep.REMIND:
-        return QuestionChange(question=_planned(replace(question, remind_after_seconds=after_seconds)))
-    return QuestionChange(question=_planned(replace(question, escalate_after_seconds=after_seconds)))
+    if step is Reason.REMIND:
+        return QuestionChange(question=replace(question, remind_after_seconds=after_seconds))
+    return QuestionChange(question=replace(question, escalate_after_seconds=after_seconds))
 
 
 def retimed(
@@ -306,7 +257,7 @@ def retimed(
     reckoned_by: int,
 ) -> QuestionChange:
     """By other quiet hours, unless another process was first, or they have been changed since they were `seen`."""
-    same = question.reckoned_by == seen.reckoned_by and _moments(question) == _moments(seen)
+    same = question.reckoned_by == seen.reckoned_by and question_moments(question) == question_moments(seen)
     if not question.is_open or not same:
         return QuestionChange(question=question)
     later = replace(
@@ -316,7 +267,7 @@ def retimed(
         remind_after_seconds=_after(question, remind_at_us, question.remind_after_seconds),
         escalate_after_seconds=_after(question, escalate_at_us, question.escalate_after_seconds),
     )
-    return QuestionChange(question=_planned(later))
+    return QuestionChange(question=later)
 
 
 def _after(question: Question, at_us: int | None, otherwise: int | None) -> int | None:
@@ -341,27 +292,23 @@ def cancelled(question: Question, *, reason: str | None, now_us: int) -> Questio
     return _ended(question, QuestionMove.CANCEL, now_us, reason=reason)
 
 
-def taken(question: Question, plan: Plan, now_us: int) -> QuestionChange:
-    """The first step of a plan; the others come with the next look."""
-    match plan.steps[:1]:
-        case (QuestionStep.REMIND,):
-            return reminded(question, now_us=now_us)
-        case (QuestionStep.ESCALATE,):
-            return escalated(question, now_us=now_us)
-        case (QuestionStep.EXPIRE,):
-            return expired(question, caught_up=plan.caught_up, now_us=now_us)
-        case _:
-            return QuestionChange(question=question)
+def taken(question: Question, due: Due) -> QuestionChange:
+    """Planned again under the lock: an answer may have come meanwhile, or another deadline."""
+    if is_due(question, due):
+        match due.reason:
+            case Reason.REMIND:
+                return reminded(question, now_us=due.now_us)
+            case Reason.ESCALATE:
+                return escalated(question, now_us=due.now_us)
+            case Reason.EXPIRE:
+                return expired(question, caught_up=due.caught_up, now_us=due.now_us)
+    return QuestionChange(question=question)
 
 
 def _ended(question: Question, move: QuestionMove, now_us: int, **changes: object) -> QuestionChange:
     if not question.is_open:
         return QuestionChange(question=question)
     return ended(question, move, now_us, **changes)
-
-
-def _planned(question: Question) -> Question:
-    return replace(question, next_at_us=next_at(question))
 
 
 def _noted(question: Question, event: QuestionEventType, now_us: int) -> QuestionChange:

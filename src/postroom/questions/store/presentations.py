@@ -13,8 +13,10 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, fun
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.kernel.database.claims import Claims
 from postroom.kernel.database.engine import Database, Repeated, insert_for
+from postroom.kernel.database.moments import put_moment
 from postroom.kernel.database.rows import Columns, read, values
 from postroom.kernel.values.ids import SECOND_US
+from postroom.kernel.values.moments import Reason
 from postroom.message.delivery import Status
 from postroom.questions.model import (
     PASSED_ON,
@@ -378,9 +380,10 @@ def _pass_on(connection: Connection, question: Question, stuck: Presentation, no
         connection.execute(update(presentations).where(table.id == one.id, *untouched).values(due_at=now_us))
     nobody = all(one.hold is Hold.AWAY for one in left)
     if nobody and question.is_open and question.escalate_to and question.escalated_at_us is None:
-        after = -((question.created_at_us - now_us) // SECOND_US)
+        after = (now_us - question.created_at_us) // SECOND_US
         now = update(questions).where(questions.c.id == question.id, questions.c.escalated_at.is_(None))
-        connection.execute(now.values(escalate_after_seconds=after, next_at=now_us))
+        if connection.execute(now.values(escalate_after_seconds=after)).rowcount:
+            put_moment(connection, steps.MOMENTS, question.id, Reason.ESCALATE, now_us)
 
 
 def _insert_parts(connection: Connection, shown: Presentation, provider_ids: Sequence[str]) -> None:

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, exists, func, or_, select, union, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, func, or_, select, union, update
 from sqlalchemy.exc import IntegrityError
 
 from postroom.kernel.database.engine import Coalescer, Database, Repeated, looked_up, write_twice
+from postroom.kernel.database.moments import put_moment
 from postroom.kernel.database.rows import of_json, to_json
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.moments import Reason
 from postroom.questions.model import (
     EVENT_OF_END,
     Asked,
@@ -202,25 +204,21 @@ class StoredQuestions:
         first = update(questions).where(
             table.id == question_id, table.status != str(QuestionStatus.OPEN), table.collected_at.is_(None)
         )
-        wiped_at = case((table.secret, now_us + seconds(SECRET_GRACE_SECONDS)), else_=table.next_at)
-        noted = first.values(collected_at=now_us, next_at=wiped_at)
-        await self._database.write(lambda connection: connection.execute(noted))
+        secret = select(table.secret).where(table.id == question_id)
+
+        def work(connection: Connection) -> None:
+            noted = connection.execute(first.values(collected_at=now_us)).rowcount
+            if noted and connection.execute(secret).scalar():
+                wiped_us = now_us + seconds(SECRET_GRACE_SECONDS)
+                put_moment(connection, steps.MOMENTS, question_id, Reason.FORGET, wiped_us)
+
+        await self._database.write(work)
 
     async def wipe(self, question_id: str) -> None:
-        """The secret that its asker has had; nothing is due of it any more."""
+        """The secret that its asker has had."""
         table = questions.c
         over = update(questions).where(table.id == question_id, table.secret, table.status != str(QuestionStatus.OPEN))
-        await self._database.write(lambda connection: connection.execute(over.values(answer=None, next_at=None)))
-
-    async def due(self, now_us: int, limit: int) -> Sequence[Question]:
-        """Those that are to be reminded of, escalated or ended, and those whose secret is to be wiped."""
-        table = questions.c
-        return await self._found(select(questions).where(table.next_at <= now_us).order_by(table.next_at).limit(limit))
-
-    async def next_due(self, after_us: int) -> int | None:
-        table = questions.c
-        later = select(table.next_at).where(table.next_at > after_us).order_by(table.next_at).limit(1)
-        return await self._database.read(lambda connection: connection.execute(later).scalar())
+        await self._database.write(lambda connection: connection.execute(over.values(answer=None)))
 
     async def shown_on(self, question_id: str) -> Sequence[str]:
         """The channels where a card of it is, or may be: a delivery of which the end is not known yet counts."""

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, inser
 from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import QUESTIONS_CHANNEL, THIS_PROCESS, wait_for_turn
+from postroom.kernel.database.moments import add_moments, put_moments
 from postroom.kernel.database.rows import of_json, read, to_json, values
 from postroom.kernel.values.fields import strict_json
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
@@ -39,6 +40,7 @@ from postroom.questions.model import (
     is_approval,
     wording_object,
 )
+from postroom.questions.rules.plan import question_moments
 from postroom.questions.store.tables import (
     presentations,
     question_attempts,
@@ -47,6 +49,7 @@ from postroom.questions.store.tables import (
     questions,
 )
 
+MOMENTS: Final = "question"  # the kind of what is due of it
 _ACTS: Final = {QuestionStatus.ANSWERED: "answered a question", QuestionStatus.DECLINED: "declined a question"}
 _ON_SHOW: Final = (str(PresentationStatus.SHOWN), str(PresentationStatus.UNCERTAIN))
 
@@ -197,6 +200,7 @@ def insert_questions(connection: Connection, new: Sequence[tuple[Question, Seque
     people = [row for question, planned in new for row in _first_people(question, planned is not None)]
     shown = [presentation_row(one) for _, planned in new for one in planned or ()]
     connection.execute(insert(questions), [_question_row(question) for question, _ in new])
+    add_moments(connection, MOMENTS, [(question.id, question_moments(question)) for question, _ in new])
     for table, rows in ((question_people, people), (presentations, shown)):
         if rows:
             connection.execute(insert(table), rows)
@@ -226,6 +230,7 @@ def write(connection: Connection, before: Question, change: QuestionChange, answ
         row = {name: one for name, one in _question_row(new).items() if name not in _FIXED}
         if connection.execute(same.values(row | ({"answer": answer} if answer is not None else {}))).rowcount != 1:
             raise RuntimeError("a locked question was changed by another writer")
+        put_moments(connection, MOMENTS, new.id, question_moments(new))
         _add_people(connection, new.id, new.people[len(before.people) :], len(before.people))
         _follow(connection, before, change)
         if before.is_open and not new.is_open:

@@ -28,7 +28,6 @@ from postroom.questions.model import (
     VerdictKind,
 )
 
-_NEXT = text("next_at IS NOT NULL")
 _KEPT = text("ended_at IS NOT NULL AND erased_at IS NULL")
 _ERASED = text("erased_at IS NOT NULL")
 _ABOUT = text("subject_id IS NOT NULL")
@@ -68,7 +67,6 @@ questions = Table(
     Column("reminded_at", BigInteger),
     Column("escalated_at", BigInteger),
     Column("collected_at", BigInteger),
-    Column("next_at", BigInteger),
     Column("reckoned_by", BigInteger),
     Column("erased_at", BigInteger),
     UniqueConstraint("asker", "key"),
@@ -80,7 +78,6 @@ questions = Table(
     Index("ix_questions_asker_id", "asker", "id"),
     Index("ix_questions_status_id", "status", "id"),
     partial_index("ix_questions_subject", "subject_id", "subject_kind", where=_ABOUT),
-    partial_index("ix_questions_next_at", "next_at", where=_NEXT),
     partial_index("ix_questions_ended_at", "ended_at", where=_KEPT),
     partial_index("ix_questions_erased", "ended_at", where=_ERASED),
     schema=SHARED,

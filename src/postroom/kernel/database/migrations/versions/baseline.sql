@@ -192,11 +192,8 @@ CREATE TABLE {shared}attention_people (
     policy TEXT,
     rest TEXT NOT NULL,
     seq BIGINT NOT NULL,
-    next_at BIGINT,
     CONSTRAINT pk_attention_people PRIMARY KEY (person)
 );
-
-CREATE INDEX ix_attention_people_next_at ON {shared}attention_people (next_at) WHERE next_at IS NOT NULL;
 
 CREATE TABLE {shared}audit_entries (
     id TEXT NOT NULL,
@@ -423,15 +420,25 @@ CREATE TABLE {shared}intents (
     CONSTRAINT ck_intents_status CHECK (status IN ('CREATED', 'SUBMITTED', 'DELIVERED', 'ACKNOWLEDGED', 'IN_PROGRESS', 'WAITING', 'COMPLETED', 'FAILED', 'CANCELED', 'TIMED_OUT'))
 );
 
-CREATE INDEX ix_intents_carried ON {shared}intents (updated_at) WHERE carried;
-
 CREATE INDEX ix_intents_correlation_id ON {shared}intents (correlation_id);
 
 CREATE INDEX ix_intents_from_agent_id ON {shared}intents (from_agent, id);
 
-CREATE INDEX ix_intents_next_at ON {shared}intents (next_at) WHERE next_at IS NOT NULL;
-
 CREATE INDEX ix_intents_to_agent_id ON {shared}intents (to_agent, id);
+
+CREATE TABLE {shared}moments (
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    due_at BIGINT NOT NULL,
+    look_at BIGINT NOT NULL,
+    fence INTEGER NOT NULL,
+    tries INTEGER NOT NULL,
+    CONSTRAINT pk_moments PRIMARY KEY (kind, id, reason),
+    CONSTRAINT ck_moments_reason CHECK (reason IN ('remind', 'escalate', 'expire', 'go_on', 'look_after', 'forget'))
+);
+
+CREATE INDEX ix_moments_look_at ON {shared}moments (look_at);
 
 CREATE TABLE {shared}notice_sends (
     key TEXT NOT NULL,
@@ -629,7 +636,6 @@ CREATE TABLE {shared}questions (
     reminded_at BIGINT,
     escalated_at BIGINT,
     collected_at BIGINT,
-    next_at BIGINT,
     reckoned_by BIGINT,
     erased_at BIGINT,
     CONSTRAINT pk_questions PRIMARY KEY (id),
@@ -647,8 +653,6 @@ CREATE INDEX ix_questions_asker_revision_hash ON {shared}questions (asker, revis
 CREATE INDEX ix_questions_ended_at ON {shared}questions (ended_at) WHERE ended_at IS NOT NULL AND erased_at IS NULL;
 
 CREATE INDEX ix_questions_erased ON {shared}questions (ended_at) WHERE erased_at IS NOT NULL;
-
-CREATE INDEX ix_questions_next_at ON {shared}questions (next_at) WHERE next_at IS NOT NULL;
 
 CREATE INDEX ix_questions_status_id ON {shared}questions (status, id);
 
