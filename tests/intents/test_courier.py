@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import update
-from tests.intents.office import MINT, Office, build_office, overloaded
+from tests.intents.office import MINT, Office, build_office, delivered, overloaded
 
 from postroom.butlers.model import Session, SessionEvent, SessionOutcome, SessionStatus
 from postroom.butlers.store import StoredSessions
@@ -110,6 +110,38 @@ async def test_reminders_escalation_and_giving_up_come_at_their_times_over_resta
     assert await office.events(intent) == [
         "created", "submitted", "delivered", "reminder", "reminder", "escalated", "timed_out",
     ]  # fmt: skip
+
+
+async def test_where_the_first_cannot_be_reached_whoever_it_is_passed_on_to_is_asked_at_once(office: Office) -> None:
+    bob, carl = await office.person("Bob", telegram="2001"), await office.person("Carl", telegram="2002")
+    params = {"remind_after_seconds": 60, "max_reminders": 2, "step_deadline_seconds": 3600}
+    workflow = {"macro_id": "macro.remind_then_escalate.v1", "params": {**params, "escalate_to": carl.agent_address}}
+    office.post.answers = [notify_error(ValidationError("the chat is gone"))]
+
+    intent = await office.ask(bob.agent_address, "Come?", workflow=workflow)
+    await office.work()
+
+    assert [to for to, _ in office.post.said] == ["2001", "2002"]
+    assert await office.events(intent) == ["created", "submitted", "delivery_failed", "escalated", "delivered"]
+    await office.later(7200)
+    assert (await office.now(intent)).status is IntentStatus.TIMED_OUT
+    assert len(office.post.sent) == 2
+
+
+@pytest.mark.requirement("ask:sent-in-time")
+async def test_an_ask_does_not_end_before_what_was_sent_in_time_has_been_read(office: Office) -> None:
+    bob, clock, listening = await office.person("Bob", telegram="2001"), office.clock, office.times.listening
+    listening.expect("telegram")
+    intent = await office.ask(bob.agent_address, deadline_at=to_text(clock.now_us() + seconds(90)))
+    await office.work()
+    await delivered(office.database, intent.id, "2001", "m1")
+    await office.later(95)  # and meanwhile the channel is out of reach
+    assert (await office.now(intent)).is_open
+
+    await listening.looked("telegram", clock.now_us(), everything=True)
+    await office.later(1)
+
+    assert (await office.now(intent)).status is IntentStatus.TIMED_OUT
 
 
 async def test_a_plan_stops_when_the_answer_is_there(office: Office) -> None:
