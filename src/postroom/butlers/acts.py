@@ -12,7 +12,7 @@ from postroom.butlers.model import Session
 from postroom.kernel.acts.declaration import READS, Act, Answer, Call, Hints, Kind, Tool, act, said
 from postroom.kernel.acts.reading import Text, Whatever, judged, needed
 from postroom.kernel.values.errors import PostroomError, error_answer, sentence
-from postroom.kernel.values.fields import unsendable
+from postroom.kernel.values.fields import Document, unsendable
 from postroom.kernel.values.ids import to_text
 from postroom.message.acts import MessageAct, Notify, OpenAnswer, ReminderAnswer
 
@@ -99,14 +99,14 @@ class KeysAnswer(OpenAnswer, total=False):
     count: int
 
 
-def accepted(session: Session) -> dict[str, Any]:
+def accepted(session: Session) -> Document:
     """The answer of `trigger`: the request is stored, and this is where to ask about it."""
     return {"status": "accepted", "session_id": session.id, "session_status": str(session.status)}
 
 
-def summary(session: Session) -> dict[str, Any]:
+def summary(session: Session) -> Document:
     """One line of `sessions_list`; what was said is only in the details."""
-    shown: dict[str, Any] = {
+    shown: Document = {
         "session_id": session.id,
         "status": str(session.status),
         "trigger": session.trigger_source,
@@ -125,7 +125,7 @@ def summary(session: Session) -> dict[str, Any]:
     return shown
 
 
-def details(session: Session) -> dict[str, Any]:
+def details(session: Session) -> Document:
     """`sessions_get`."""
     return summary(session) | {
         "prompt": session.prompt,
@@ -141,7 +141,7 @@ def details(session: Session) -> dict[str, Any]:
 _MOST_APPOINTMENTS: Final = 50
 
 
-async def by_the_clock(butler: Butler) -> dict[str, Any]:
+async def by_the_clock(butler: Butler) -> Document:
     schedules = [
         {
             "name": one.name,
@@ -212,7 +212,7 @@ class ListSessions(_Own[SessionPage]):
 class _OfSession(_Own[SessionAnswer]):
     session_id: SessionId = said("From sessions_list or trigger.", ...)
 
-    def shown(self, found: Session | None, show: Callable[[Session], dict[str, Any]]) -> Any:
+    def shown(self, found: Session | None, show: Callable[[Session], Document]) -> Any:
         return show(found) if found else {"error": f"Session {self.session_id} not found"}
 
 

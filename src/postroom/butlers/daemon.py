@@ -28,6 +28,7 @@ from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, butler
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.values.errors import DeliveryTimeout, FieldError, PostroomError, TargetUnavailable, ValidationError
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import SECOND_US, parse_text, seconds, to_text
 from postroom.kernel.values.principal import Principal, Role, SessionPrincipal
 from postroom.message.acts import Notify, NotifyStatus, Recall, Revise, channel_words
@@ -90,7 +91,7 @@ class Butler:
         except PostroomError as error:
             return notify_error(error)
 
-    async def take_route(self, caller: Principal, payload: object) -> dict[str, Any]:
+    async def take_route(self, caller: Principal, payload: object) -> Document:
         """A route becomes a session; the same subrequest may arrive twice and is one."""
         started = self.clock.now_us()
         request_context: Mapping[str, Any] = {}
@@ -110,7 +111,7 @@ class Butler:
             timing = {"duration_ms": (self.clock.now_us() - started) / 1000}
             return route_error(error, request_context) | {"timing": timing}
 
-    async def remind(self, arguments: Remind) -> dict[str, Any]:
+    async def remind(self, arguments: Remind) -> Document:
         now = self.clock.now_us()
         try:
             reminder = plan_reminder(
@@ -123,7 +124,7 @@ class Butler:
             return notify_error(error)
         return scheduled_answer(reminder)
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Document:
         modules = {
             name: {"status": "failed", "phase": "startup", "error": why} if why else {"status": "ok"}
             for name, why in self.failing_modules.items()
@@ -139,7 +140,7 @@ class Butler:
         }
 
 
-def route_accepted(session: Session, request_context: Mapping[str, Any], duration_ms: float) -> dict[str, Any]:
+def route_accepted(session: Session, request_context: Mapping[str, Any], duration_ms: float) -> Document:
     """The answer of `route.execute` on a butler that works through its model."""
     return {
         "schema_version": ROUTE_RESPONSE_V1,
@@ -180,7 +181,7 @@ def plan_reminder(
         format=arguments.format,
     )
     envelope = notify_document(read_arguments(notify, origin_butler=butler, channels=channels))
-    work: dict[str, Any] = {**envelope["delivery"], "request_context": envelope.get("request_context")}
+    work: Document = {**envelope["delivery"], "request_context": envelope.get("request_context")}
     return Appointment(
         id=reminder_id,
         butler=butler,
@@ -211,7 +212,7 @@ def due_at_us(arguments: Remind, now_us: int) -> int:
     return due
 
 
-def scheduled_answer(reminder: Appointment) -> dict[str, Any]:
+def scheduled_answer(reminder: Appointment) -> Document:
     notify = json.loads(reminder.work)["notify"]
     return {
         "id": reminder.id,

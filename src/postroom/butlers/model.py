@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from postroom.kernel.values.errors import ErrorClass
-from postroom.kernel.values.fields import storable
+from postroom.kernel.values.fields import Document, storable
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import SessionId
 from postroom.message.wire import NotifyRequestContextInput
@@ -145,7 +145,7 @@ INTERRUPTED: Final = SessionOutcome(
 )
 
 
-def notify_context(session: Session, *, intent: object) -> dict[str, Any] | None:
+def notify_context(session: Session, *, intent: object) -> Document | None:
     """
     The request_context that a notify in this session has when it names none.
 
@@ -215,7 +215,7 @@ class Transcript:
         return None
 
 
-def document(transcript: Transcript) -> dict[str, Any]:
+def document(transcript: Transcript) -> Document:
     """For the record; bounded, whatever a model may print."""
     return {
         "text": cut(transcript.text, _MAX_TEXT_CHARACTERS),

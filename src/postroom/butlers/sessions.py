@@ -48,7 +48,7 @@ from postroom.kernel.values.errors import (
     StoreUnavailable,
     ValidationError,
 )
-from postroom.kernel.values.fields import text_problem
+from postroom.kernel.values.fields import Document, text_problem
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal, SessionId, SessionPrincipal
 
@@ -293,7 +293,7 @@ class Sessions:
             if session is None or session.status in TERMINAL or not await self._parts.clock.wait(ended, until_us):
                 return session
 
-    def notify_context(self, caller: Principal, intent: object) -> dict[str, Any] | None:
+    def notify_context(self, caller: Principal, intent: object) -> Document | None:
         """The request_context that a notify by this caller has when it names none."""
         if not isinstance(caller, SessionPrincipal):
             return None

@@ -26,7 +26,7 @@ from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.schema import SWITCHBOARD, metadata
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import FieldError, PostroomError, TargetUnavailable, ValidationError
-from postroom.kernel.values.fields import text_problem
+from postroom.kernel.values.fields import Document, text_problem
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import KnownChannels, Outbound
@@ -61,7 +61,7 @@ class Switchboard:
         *,
         request_id: str | None,
         wait_seconds: float,
-    ) -> dict[str, Any]:
+    ) -> Document:
         """notify.v1 in, notify_response.v1 out."""
         request_id = request_id or self.mint(self.clock.now_us())
         given = _object(envelope)
@@ -122,7 +122,7 @@ class Switchboard:
         *,
         context: Any = None,
         request_context: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Document:
         """The sender is the caller's principal, whatever the lineage says."""
         started = self.clock.now_us()
         lineage = dict(request_context or {})

@@ -28,7 +28,7 @@ _FIELD: Final = "household"
 _NO_TEXT: Final = "-"
 
 
-def document_within(outgoing: Outgoing) -> dict[str, Any]:
+def document_within(outgoing: Outgoing) -> Document:
     """A plain message is plain notify.v1."""
     document = notify_document(outgoing)
     if outgoing.markup is None and outgoing.revises is None:
@@ -71,7 +71,7 @@ def _message(envelope: Mapping[str, Any]) -> object:
     return delivery.get("message") if isinstance(delivery, Mapping) else None
 
 
-def _with_text(envelope: Mapping[str, Any]) -> dict[str, Any]:
+def _with_text(envelope: Mapping[str, Any]) -> Document:
     delivery = envelope.get("delivery")
     return {**envelope, "delivery": {**(delivery if isinstance(delivery, Mapping) else {}), "message": _NO_TEXT}}
 
@@ -114,11 +114,11 @@ class Route:
     request_context: Mapping[str, Any]
 
 
-def notify_request(envelope: Mapping[str, Any]) -> dict[str, Any]:
+def notify_request(envelope: Mapping[str, Any]) -> Document:
     return {"prompt": "Deliver the notify request in the context.", "context": {"notify_request": dict(envelope)}}
 
 
-def correction_request(correction: Mapping[str, Any], who: Principal) -> dict[str, Any]:
+def correction_request(correction: Mapping[str, Any], who: Principal) -> Document:
     """Revises or recalls a delivery of the caller's; the owner and the operator know every delivery."""
     sender = None if who.is_owner else sender_of(who) or str(who)  # of one who sends nothing, there is none
     context = {"correction_request": dict(correction), "actor": str(who), "sender": sender}
@@ -152,7 +152,7 @@ class CorrectionHop:
         return read_route_response(answer)
 
 
-def messenger_route(work: Mapping[str, Any], *, request_id: str, received_at: str, sender: str) -> dict[str, Any]:
+def messenger_route(work: Mapping[str, Any], *, request_id: str, received_at: str, sender: str) -> Document:
     """The route of one of these: its sender is the butler, its endpoint the switchboard."""
     return {
         "schema_version": ROUTE_V1,
@@ -189,7 +189,7 @@ def parse_route(payload: object) -> Route:
     )
 
 
-def route_error(error: PostroomError, request_context: Mapping[str, Any]) -> dict[str, Any]:
+def route_error(error: PostroomError, request_context: Mapping[str, Any]) -> Document:
     """The answer to a route that was not carried out."""
     return {
         "schema_version": ROUTE_RESPONSE_V1,
@@ -203,10 +203,10 @@ def route_response(
     route_context: Mapping[str, Any] | None,
     notify_response: Mapping[str, Any],
     duration_ms: float,
-) -> dict[str, Any]:
+) -> Document:
     """The messenger's answer: the route's status follows the notify's."""
     inner = str(notify_response["status"])
-    answer: dict[str, Any] = {
+    answer: Document = {
         "schema_version": ROUTE_RESPONSE_V1,
         "status": inner if inner in ("ok", "error") else "accepted",
         "result": {"notify_response": dict(notify_response)},
@@ -219,7 +219,7 @@ def route_response(
     return answer
 
 
-def read_route_response(answer: Mapping[str, Any]) -> dict[str, Any]:
+def read_route_response(answer: Mapping[str, Any]) -> Document:
     """Anything but a well-formed answer is an error, never a silent success."""
     result = answer.get("result")
     inner = result.get("notify_response") if isinstance(result, Mapping) else None

@@ -23,7 +23,7 @@ from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Failing, part_health
 from postroom.kernel.serving.json_door import JsonRoute, add_to_document, answer_in_one_shape, failures
 from postroom.kernel.values.errors import Code, Refused
-from postroom.kernel.values.fields import unsendable, web_address
+from postroom.kernel.values.fields import Document, unsendable, web_address
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HEADER, PRINCIPAL, Agency, Principal, Role, agreed_key, refuse_key
 from postroom.settings import Settings
@@ -111,7 +111,7 @@ def _router(face: Face, parts: AdapterParts) -> APIRouter:
         return await _answer(face, parts, request, resolving, resolve_only=True)
 
     @router.get("/health", operation_id="health", summary="Whether this part is up", response_model=Health)
-    async def health() -> dict[str, Any]:
+    async def health() -> Document:
         return part_health(face.name, parts.failing(), parts.household)
 
     return router
@@ -166,7 +166,7 @@ def _token(request: Request) -> str:
     return token.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key", "").strip()
 
 
-async def _body(request: Request, checker: Any) -> dict[str, Any]:
+async def _body(request: Request, checker: Any) -> Document:
     try:
         body = json.loads(await request.body())
     except (ValueError, RecursionError):
@@ -180,7 +180,7 @@ def _field(face: Face, name: str) -> str:
     return face.wire(name).replace("payload.", f"{face.wire('payload')}.", 1)
 
 
-def _extra(schema: dict[str, Any], *, consequential: bool) -> dict[str, Any]:
+def _extra(schema: Document, *, consequential: bool) -> Document:
     return {
         "x-openai-isConsequential": consequential,
         "security": [{"bearer": []}],
@@ -188,7 +188,7 @@ def _extra(schema: dict[str, Any], *, consequential: bool) -> dict[str, Any]:
     }
 
 
-def _declare_bearer(document: dict[str, Any]) -> None:
+def _declare_bearer(document: Document) -> None:
     """Actions know one kind of credential per document."""
     document.setdefault("components", {})["securitySchemes"] = {
         "bearer": {"type": "http", "scheme": "bearer", "description": "The connector's token."}

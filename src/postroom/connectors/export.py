@@ -17,7 +17,7 @@ from postroom.connectors.household import HouseholdElsewhere
 from postroom.connectors.profile import CHATGPT, FACES, GEMINI, Face
 from postroom.kernel.running.terminal import Home, Json, say, say_json
 from postroom.kernel.values.errors import SettingsError
-from postroom.kernel.values.fields import did_you_mean, web_address
+from postroom.kernel.values.fields import Document, did_you_mean, web_address
 from postroom.settings import Settings
 from postroom.settings.load import from_process
 from postroom.settings.reach import HouseholdClient
@@ -106,14 +106,14 @@ def gemini_files(parts: AdapterParts, mcp_url: str) -> dict[str, str]:
     }
 
 
-def function_declarations(face: Face) -> list[dict[str, Any]]:
+def function_declarations(face: Face) -> list[Document]:
     return [
         {"name": name, "description": description, "parameters": _subset(face.schema(resolving=resolving))}
         for name, resolving, description in _ACTIONS
     ]
 
 
-def _subset(schema: dict[str, Any]) -> dict[str, Any]:
+def _subset(schema: Document) -> Document:
     """The part of JSON Schema that function calling knows."""
     kept = {name: value for name, value in schema.items() if name in _KNOWN}
     if kept.get("format") not in (None, *_FORMATS):

@@ -11,6 +11,7 @@ from typing import Any, Final
 from postroom.intents.envelope import AssistantCall, intent_type_of
 from postroom.kernel.acts.declaration import Act, Tool, words_of
 from postroom.kernel.acts.reading import arguments_schema
+from postroom.kernel.values.fields import Document
 from postroom.people.model import InputMode
 from postroom.settings.written import SPOKEN
 
@@ -27,7 +28,7 @@ class FieldRule:
     resolves: bool = False
 
 
-def _text(maximum: int, minimum: int = 1) -> dict[str, Any]:
+def _text(maximum: int, minimum: int = 1) -> Document:
     return {"type": "string", "minLength": minimum, "maxLength": maximum}
 
 
@@ -109,7 +110,7 @@ class Face:
     def wire(self, name: str) -> str:
         return self.names.get(name, name)
 
-    def schema(self, *, resolving: bool = False) -> dict[str, Any]:
+    def schema(self, *, resolving: bool = False) -> Document:
         rules = [rule for rule in FIELDS if rule.resolves or not resolving]
         required = [self.wire("from_agent"), *(["recipient_name"] if resolving else [])]
         return {

@@ -54,6 +54,7 @@ from postroom.kernel.serving.mcp import (
     look_once_for_param_headers,
     streaming,
 )
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.principal import Principal
 from postroom.message.acts import NotifyPerson, NotifyStatus, Recall, Revise, channel_words
 from postroom.message.channel import Outbound
@@ -143,7 +144,7 @@ def _add_open_pages(app: FastAPI, registry: CollectorRegistry, failing: Failing,
     """What needs no token."""
 
     @app.get("/health", operation_id="health", summary="Whether this part is up")
-    async def health() -> dict[str, Any]:
+    async def health() -> Document:
         return part_health("api", failing(), household)
 
     @app.get("/metrics", operation_id="metrics", summary="Figures for Prometheus", response_class=Response)
@@ -206,7 +207,7 @@ def mcp_app(
     return Guard(McpSessions(app, sessions), verifier=verifier, hosts=hosts, origins=origins, allow=allow)
 
 
-def _document(server: MCPServer[Any]) -> dict[str, Any]:
+def _document(server: MCPServer[Any]) -> Document:
     answer = {"200": {"description": "OK", "content": {"application/json": {"schema": {"type": "object"}}}}}
     return {
         "openapi": "3.1.0",

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from typing_extensions import TypedDict
 
 from postroom.butlers.calendar.google import EventChanged, EventExists, GoogleCalendar
+from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import (
     FieldError,
@@ -131,7 +132,7 @@ def _parse_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
     return instant
 
 
-def read_span(event: Mapping[str, Any], zone: ZoneInfo) -> Span | None:
+def read_span(event: JsonObject, zone: ZoneInfo) -> Span | None:
     """From Google's event; None when it has no times we understand."""
     ends = [event.get(name) for name in ("start", "end")]
     start, end = (one if isinstance(one, Mapping) else {} for one in ends)
@@ -143,7 +144,7 @@ def read_span(event: Mapping[str, Any], zone: ZoneInfo) -> Span | None:
         return None
 
 
-def _instant(moment: Mapping[str, Any]) -> datetime:
+def _instant(moment: JsonObject) -> datetime:
     instant = datetime.fromisoformat(moment["dateTime"])
     if instant.tzinfo is None:
         instant = instant.replace(tzinfo=ZoneInfo(moment["timeZone"]))
@@ -231,7 +232,7 @@ def read_event(document: object, zone: ZoneInfo) -> CalendarEvent | None:
     )
 
 
-def _is_busy(document: Mapping[str, Any]) -> bool:
+def _is_busy(document: JsonObject) -> bool:
     if document.get("status") == "cancelled" or document.get("transparency") == "transparent":
         return False
     attendees = document.get("attendees")
@@ -239,7 +240,7 @@ def _is_busy(document: Mapping[str, Any]) -> bool:
     return not any(one.get("self") and one.get("responseStatus") == "declined" for one in guests)
 
 
-def _text(document: Mapping[str, Any], name: str) -> str:
+def _text(document: JsonObject, name: str) -> str:
     value = document.get(name)
     return value[:_MOST_CHARACTERS] if isinstance(value, str) else ""
 

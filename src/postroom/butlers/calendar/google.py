@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 import aiohttp
 
-from postroom.kernel.http.answers import wait_seconds
+from postroom.kernel.http.answers import JsonObject, wait_seconds
 from postroom.kernel.http.call import whole_answer
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.process import Secret
@@ -26,6 +26,7 @@ from postroom.kernel.values.errors import (
     TargetUnavailable,
     ValidationError,
 )
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import seconds, to_datetime
 
 # Whose calendar, and access tokens, refreshed before they run out.
@@ -81,7 +82,7 @@ class _AccessTokens:
         self._token = token
         self._good_until_us = self._clock.now_us() + seconds(max(0.0, lasts - _MARGIN_SECONDS))
 
-    async def _post(self, session: aiohttp.ClientSession, form: dict[str, str]) -> tuple[int, bytes, dict[str, Any]]:
+    async def _post(self, session: aiohttp.ClientSession, form: dict[str, str]) -> tuple[int, bytes, Document]:
         try:
             async with session.post(
                 self._account.token_url, data=form, timeout=self._timeout, allow_redirects=False
@@ -180,7 +181,7 @@ class GoogleCall:
     method: str
     path: str
     query: Mapping[str, str]
-    body: Mapping[str, Any] | None = None
+    body: JsonObject | None = None
     etag: str | None = None
     repeatable: bool = True
 
@@ -222,14 +223,14 @@ class GoogleCalendar:
             query |= {"pageToken": following}
         raise TargetUnavailable(f"Google Calendar sends more than {_MOST_PAGES} pages")
 
-    async def get(self, event_id: str) -> dict[str, Any]:
+    async def get(self, event_id: str) -> Document:
         return await self._send(GoogleCall(method="GET", path=self._event(event_id), query={}))
 
-    async def insert(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def insert(self, body: JsonObject) -> Document:
         """The body names the event's id, so the same event is never created twice."""
         return await self._known(GoogleCall(method="POST", path=self._events, query=_QUIET, body=body))
 
-    async def patch(self, event_id: str, body: Mapping[str, Any], etag: str) -> dict[str, Any]:
+    async def patch(self, event_id: str, body: JsonObject, etag: str) -> Document:
         call = GoogleCall(
             method="PATCH", path=self._event(event_id), query=_QUIET, body=body, etag=etag, repeatable=False
         )
@@ -242,14 +243,14 @@ class GoogleCalendar:
     def _event(self, event_id: str) -> str:
         return f"{self._events}/{quote(event_id, safe='')}"
 
-    async def _known(self, call: GoogleCall) -> dict[str, Any]:
+    async def _known(self, call: GoogleCall) -> Document:
         """On the calendar itself, where "not found" speaks of the household's settings and not of an event."""
         try:
             return await self._send(call)
         except EventMissing:
             raise TargetUnavailable("Google has no calendar with the household's calendar_id") from None
 
-    async def _send(self, call: GoogleCall) -> dict[str, Any]:
+    async def _send(self, call: GoogleCall) -> Document:
         refused = ""
         for attempt in range(1, _MAX_ATTEMPTS + 1):
             token = await self._access.get(self._open(), refused=refused)
@@ -265,7 +266,7 @@ class GoogleCalendar:
                 await self._pause(attempt, error)
         raise TargetUnavailable("Google does not accept our credentials; connect the calendar again")
 
-    async def _once(self, call: GoogleCall, token: str) -> dict[str, Any]:
+    async def _once(self, call: GoogleCall, token: str) -> Document:
         answered: tuple[int, str | None, bytes] | None = None
         headers = {"Authorization": f"Bearer {token}"} | ({"If-Match": call.etag} if call.etag else {})
         try:
@@ -288,7 +289,7 @@ class GoogleCalendar:
             raise OutcomeUncertain("Google Calendar did not answer", retry_after_seconds=1.0)
         return self._read(*answered)
 
-    def _read(self, status: int, retry_after: str | None, body: bytes) -> dict[str, Any]:
+    def _read(self, status: int, retry_after: str | None, body: bytes) -> Document:
         if not 200 <= status < 300:
             wait = wait_seconds(None, retry_after, to_datetime(self._clock.now_us()))
             raise refusal(status, reason_of(body), wait)

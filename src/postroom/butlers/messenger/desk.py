@@ -23,6 +23,7 @@ from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.reading.counts import DeliveryHealth
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import FieldError, ValidationError
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import Principal, sender_of
 from postroom.message.delivery import Intent
@@ -44,7 +45,7 @@ class CorrectionDesk:
     wait_seconds: float
     attention: Attention | None = None
 
-    async def by(self, who: Principal, given: Mapping[str, Any], wait_seconds: object = None) -> dict[str, Any]:
+    async def by(self, who: Principal, given: Mapping[str, Any], wait_seconds: object = None) -> Document:
         """The owner and the operator know every delivery; for one who sends nothing, none exists."""
         sender = None if who.is_owner else sender_of(who) or str(who)
         return await self.correct(given, actor=str(who), sender=sender, wait_seconds=wait_seconds)
@@ -57,7 +58,7 @@ class CorrectionDesk:
         sender: str | None,
         wait_seconds: object = None,
         request_id: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> Document:
         if given.get("act") == CorrectionAct.RECALL and is_notice_id(given.get("delivery_id")):
             return await self._recall_notice(str(given["delivery_id"]), sender)
         try:
@@ -68,7 +69,7 @@ class CorrectionDesk:
         request_id = request_id or self.mint(self.clock.now_us())
         return correction_object(await self.corrections.correct(asked, request_id=request_id, wait_seconds=patience))
 
-    async def _recall_notice(self, notice_id: str, sender: str | None) -> dict[str, Any]:
+    async def _recall_notice(self, notice_id: str, sender: str | None) -> Document:
         """What is held has no delivery: its notice is withdrawn, and what left of it already is recalled."""
         known = await self.attention.notice(notice_id) if self.attention else None
         if self.attention is None or known is None or sender not in (None, known.agent):
@@ -104,14 +105,14 @@ class ChannelTools:
     mint: Callable[[int], str]
     wait_seconds: float
 
-    async def send(self, channel: str, recipient: object, **content: object) -> dict[str, Any]:
+    async def send(self, channel: str, recipient: object, **content: object) -> Document:
         """A missing recipient is a mistake here: these tools never mean "the owner"."""
         named = "" if recipient is None else recipient
         return await self._deliver(_envelope(channel, Intent.SEND, recipient=named, **content), self._request_id())
 
     async def answer(
         self, channel: str, intent: Intent, *, sender: object, thread: object, **content: object
-    ) -> dict[str, Any]:
+    ) -> Document:
         """In a conversation: there is no inbound request to name, so this call is its own."""
         request_id = self._request_id()
         context = {
@@ -127,7 +128,7 @@ class ChannelTools:
     def _request_id(self) -> str:
         return self.mint(self.clock.now_us())
 
-    async def _deliver(self, envelope: dict[str, Any], request_id: str) -> dict[str, Any]:
+    async def _deliver(self, envelope: Document, request_id: str) -> Document:
         return await deliver_envelope(self.plane, envelope, request_id=request_id, wait_seconds=self.wait_seconds)
 
 
@@ -143,7 +144,7 @@ class MessengerDesk:
     dry_run: DryRun
 
 
-def _envelope(channel: str, intent: Intent, **content: object) -> dict[str, Any]:
+def _envelope(channel: str, intent: Intent, **content: object) -> Document:
     given = {name: value for name, value in content.items() if value is not None}
     delivery = {"intent": str(intent), "channel": channel, **given}
     return {"schema_version": NOTIFY_V1, "origin_butler": ORIGIN, "delivery": delivery}

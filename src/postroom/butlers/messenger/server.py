@@ -19,6 +19,7 @@ from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, approver
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import FieldError, ValidationError
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import KnownChannels
 from postroom.message.outgoing import Outcome, Outgoing, refused
@@ -49,7 +50,7 @@ class Execute:
     clock: Clock
     corrections: CorrectionDesk
 
-    async def execute(self, caller: Principal, payload: object, *, wait_seconds: float) -> dict[str, Any]:
+    async def execute(self, caller: Principal, payload: object, *, wait_seconds: float) -> Document:
         started = self.clock.now_us()
         context: Mapping[str, Any] | None = None
         try:
@@ -61,7 +62,7 @@ class Execute:
             answer = notify_error(error)
         return route_response(context, answer, (self.clock.now_us() - started) / 1000)
 
-    async def _carry_out(self, caller: Principal, route: Route, wait_seconds: float) -> dict[str, Any]:
+    async def _carry_out(self, caller: Principal, route: Route, wait_seconds: float) -> Document:
         work = route.context if isinstance(route.context, Mapping) else {}
         match work:
             case {"correction_request": Mapping() as correction, "actor": str(actor), "sender": str() | None as sender}:

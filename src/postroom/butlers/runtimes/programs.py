@@ -18,11 +18,13 @@ from postroom.butlers.model import (
     cut,
     environment,
 )
+from postroom.kernel.http.answers import JsonObject
+from postroom.kernel.values.fields import Document
 
 # Events, one per line, among lines that are not ours to understand.
 
 
-def events(output: bytes) -> Iterator[Mapping[str, Any]]:
+def events(output: bytes) -> Iterator[JsonObject]:
     """A line that is no JSON object, or was cut off, is passed over."""
     for line in output.splitlines():
         try:
@@ -33,7 +35,7 @@ def events(output: bytes) -> Iterator[Mapping[str, Any]]:
             yield event
 
 
-def within(event: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+def within(event: JsonObject, *names: str) -> JsonObject:
     """A nested object, or an empty one where the shape is another."""
     found: Any = event
     for name in names:
@@ -41,17 +43,17 @@ def within(event: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def items(event: Mapping[str, Any], *names: str) -> list[Mapping[str, Any]]:
+def items(event: JsonObject, *names: str) -> list[JsonObject]:
     found = within(event, *names[:-1]).get(names[-1])
     return [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
 
 
-def text_of(event: Mapping[str, Any], name: str) -> str:
+def text_of(event: JsonObject, name: str) -> str:
     value = event.get(name)
     return value if isinstance(value, str) else ""
 
 
-def number(event: Mapping[str, Any], name: str) -> int:
+def number(event: JsonObject, name: str) -> int:
     value = event.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
@@ -88,10 +90,10 @@ class Claude:
         )
 
     def read(self, output: bytes) -> Transcript:
-        asked: dict[str, Mapping[str, Any]] = {}
-        answers: dict[str, Mapping[str, Any]] = {}
+        asked: dict[str, JsonObject] = {}
+        answers: dict[str, JsonObject] = {}
         connected: bool | None = None
-        result: Mapping[str, Any] = {}
+        result: JsonObject = {}
         for event in events(output):
             match event.get("type"):
                 case "system" if event.get("subtype") == "init":
@@ -117,7 +119,7 @@ class Claude:
         )
 
 
-def _call(use: Mapping[str, Any], answer: Mapping[str, Any] | None) -> ToolCall:
+def _call(use: JsonObject, answer: JsonObject | None) -> ToolCall:
     """The name on the wire is mcp__<server>__<tool>."""
     name = text_of(use, "name")
     return ToolCall(
@@ -128,7 +130,7 @@ def _call(use: Mapping[str, Any], answer: Mapping[str, Any] | None) -> ToolCall:
     )
 
 
-def _error(result: Mapping[str, Any]) -> str | None:
+def _error(result: JsonObject) -> str | None:
     if not result or result.get("is_error") is False:
         return None
     words = text_of(result, "result") or text_of(result, "subtype") or "the model's turn failed"
@@ -201,7 +203,7 @@ class Codex:
         )
 
 
-def _codex_call(item: Mapping[str, Any]) -> ToolCall:
+def _codex_call(item: JsonObject) -> ToolCall:
     result = item.get("result")
     ok = item.get("status") == "completed" and item.get("error") is None
     answer = within(item, "result").get("structured_content") or result if ok else item.get("error")
@@ -213,7 +215,7 @@ def _codex_call(item: Mapping[str, Any]) -> ToolCall:
     )
 
 
-def _words(event: Mapping[str, Any]) -> str:
+def _words(event: JsonObject) -> str:
     return cut(text_of(event, "message"), MAX_ERROR_CHARACTERS)
 
 
@@ -256,9 +258,9 @@ class Gemini:
 
     def read(self, output: bytes) -> Transcript:
         texts: list[str] = []
-        asked: dict[str, Mapping[str, Any]] = {}
-        answers: dict[str, Mapping[str, Any]] = {}
-        result: Mapping[str, Any] = {}
+        asked: dict[str, JsonObject] = {}
+        answers: dict[str, JsonObject] = {}
+        result: JsonObject = {}
         trouble: str | None = None
         for event in events(output):
             match event.get("type"):
@@ -283,7 +285,7 @@ class Gemini:
         )
 
 
-def _settings(order: Order) -> dict[str, Any]:
+def _settings(order: Order) -> Document:
     server = {
         "type": "http",
         "url": order.mcp_url,
@@ -299,7 +301,7 @@ def _settings(order: Order) -> dict[str, Any]:
     }
 
 
-def _gemini_call(use: Mapping[str, Any], answer: Mapping[str, Any] | None) -> ToolCall:
+def _gemini_call(use: JsonObject, answer: JsonObject | None) -> ToolCall:
     """The name on the wire is mcp_<server>_<tool>, and our server names have no underscore."""
     name = text_of(use, "tool_name")
     answer = answer or {}
@@ -311,7 +313,7 @@ def _gemini_call(use: Mapping[str, Any], answer: Mapping[str, Any] | None) -> To
     )
 
 
-def _gemini_error(result: Mapping[str, Any], trouble: str | None) -> str | None:
+def _gemini_error(result: JsonObject, trouble: str | None) -> str | None:
     if result.get("status") == "success":
         return None
     words = text_of(within(result, "error"), "message") or trouble
