@@ -450,6 +450,9 @@ class PlanPerson(_OfPerson[PersonPlanAnswer]):
         return PersonPlanAnswer(plan=[PersonPlanItemBody.model_validate(one) for one in found])
 
 
+MUTE: Final = Command("attention mute", ("agent",))
+
+
 class _Silence(Act[Answer]):
     """Of what: one of three."""
 
@@ -471,7 +474,7 @@ class _Silence(Act[Answer]):
     by=EVERYONE,
     tool=Tool("mute", CHANGES, by=PEOPLE, answers=("until",)),
     route=HttpRoute("POST /v1/people/{person}/mute", _TAG, absent=_OWNER),
-    command=Command("attention mute", ("agent",)),
+    command=MUTE,
 )
 class Mute(_Silence[MutedAnswer]):
     """

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from postroom.attention.acts import (
+    MUTE,
     AckNotice,
     AwayAnswer,
     CountNotices,
@@ -32,10 +33,11 @@ from postroom.attention.acts import (
     SetAway,
     SnoozeNotice,
     Unmute,
+    UnmutedAnswer,
     WithdrawNotice,
     WithdrawNotices,
 )
-from postroom.kernel.acts.commands import Instead, Perform, Telling, add_command, as_json
+from postroom.kernel.acts.commands import Perform, Telling, add_command, as_json, help_of, read_typed, with_options_of
 from postroom.kernel.acts.reading import made, read
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Database, Home, Json, bar, say, say_json, seconds_of
@@ -243,6 +245,10 @@ def _muted_lines(answer: MutedAnswer, perform: Perform) -> list[str]:
     return [f"Muted until {ends}: {_named(answer.muted)}."]
 
 
+def _unmuted_lines(answer: UnmutedAnswer, _perform: Perform) -> list[str]:
+    return [f"No longer muted: {_named(answer.unmuted)}."]
+
+
 def _named(what: Mapping[str, str | None]) -> str:
     return ", ".join(f"{name} {value}" for name, value in what.items() if value)
 
@@ -316,11 +322,23 @@ def _quiet_window(text: str) -> dict[str, str]:
 
 add_command(app, AckNotice, _performing, Telling(says=_notice_lines, prints=_notice))
 add_command(app, SnoozeNotice, _performing, Telling(says=_notice_lines, prints=_notice))
-add_command(
-    app,
-    Mute,
-    _performing,
-    Telling(says=_muted_lines),
-    off=Instead(Unmute, "Unmute.", Telling(says=lambda answer, _: [f"No longer muted: {_named(answer.unmuted)}."])),
-)
+
+
+@app.command("mute", help=help_of(Mute, MUTE))
+@with_options_of(Mute, MUTE)
+def mute(
+    off: Annotated[bool, typer.Option("--off", help="Unmute.")] = False,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+    **typed: Any,
+) -> None:
+    perform = _performing(home, database)
+    if off:
+        shared = {name: typed[name] for name in Unmute.model_fields}
+        Telling(says=_unmuted_lines).tell(read_typed(Unmute, shared, MUTE), perform, json)
+    else:
+        Telling(says=_muted_lines).tell(read_typed(Mute, typed, MUTE), perform, json)
+
+
 add_command(app, SetAway, _performing, Telling(says=_away_lines))

@@ -190,7 +190,6 @@ class ListPeople(PeopleAct[PeoplePage]):
             "addresses": CommandOption(("--address",), place_typed, metavar="CHANNEL:ADDRESS"),
             "aliases": CommandOption(("--alias",), words="Another name."),
         },
-        help="Write a person down.",
     ),
 )
 class CreatePerson(_PersonFields[PersonAnswer]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, Final
 
@@ -40,45 +40,21 @@ class Telling:
             raise typer.Exit(code)
 
 
-@dataclass(frozen=True, slots=True)
-class Instead:
-    """Another act that a flag does in place of the command's own, with the arguments that it shares."""
-
-    kind: type[Act[Any]]
-    words: str
-    telling: Telling
-
-
 def add_command(
     app: typer.Typer,
     kind: type[Act[Any]],
     performing: Performing,
     telling: Telling = Telling(),  # noqa: B008  # frozen
-    **instead: Instead,
 ) -> None:
     command = kind.declared.command
     if command is None:
         raise LookupError(f"{kind.__name__} has no command")
 
-    def run(home: str | None, database: str | None, json: bool, **typed: Any) -> None:
-        flags = [name for name in instead if typed.pop(name)]
-        meant = instead[flags[0]] if flags else Instead(kind, "", telling)
-        asked = {
-            name: value
-            for name, value in as_called_now(kind, typed, command).items()
-            if name in meant.kind.model_fields
-        }
-        one = read_typed(meant.kind, asked, command)
-        meant.telling.tell(one, performing(home, database), json)
+    @with_options_of(kind, command)
+    def run(home: Home = None, database: Database = None, json: Json = False, **typed: Any) -> None:
+        telling.tell(read_typed(kind, typed, command), performing(home, database), json)
 
-    own = [
-        _keyword(name, Annotated[bool, typer.Option(f"--{name}", help=one.words)], False)
-        for name, one in instead.items()
-    ]
-    shared = {"home": (Home, None), "database": (Database, None), "json": (Json, False)}
-    own += [_keyword(name, annotation, default) for name, (annotation, default) in shared.items()]
-    _sign(run, kind, command, own)
-    app.command(command.path.rpartition(" ")[2], help=command.help or _as_typed(kind, command))(run)
+    app.command(command.path.rpartition(" ")[2], help=help_of(kind, command))(run)
 
 
 def with_options_of(kind: type[Act[Any]], command: Command) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -86,22 +62,17 @@ def with_options_of(kind: type[Act[Any]], command: Command) -> Callable[[Callabl
 
     def sign(run: Callable[..., None]) -> Callable[..., None]:
         own = [one for one in signature(run, eval_str=True).parameters.values() if one.kind is not one.VAR_KEYWORD]
-        return _sign(run, kind, command, [one.replace(kind=one.KEYWORD_ONLY) for one in own])
+        parameters = [parameter_of(kind, name, command) for name in names_at(kind, command).values()]
+        parameters += [one.replace(kind=one.KEYWORD_ONLY) for one in own]
+        parameters += [parameter_of(kind, name, command, former=flag) for flag, name in command.former.items()]
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        return run
 
     return sign
 
 
-def _sign(
-    run: Callable[..., None], kind: type[Act[Any]], command: Command, own: Iterable[Parameter]
-) -> Callable[..., None]:
-    parameters = [parameter_of(kind, name, command) for name in names_at(kind, command).values()]
-    parameters += [*own, *(_former(kind, flag, command) for flag in command.former)]
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
-    return run
-
-
-def _as_typed(kind: type[Act[Any]], command: Command) -> str:
+def help_of(kind: type[Act[Any]], command: Command) -> str:
     """The words of the act, with its arguments as they are typed."""
     words = words_of(kind)
     for alias, name in names_at(kind, command).items():
@@ -169,33 +140,28 @@ def flags_of(kind: type[Act[Any]], name: str, command: Command) -> tuple[str, ..
     return (f"--{name.removesuffix(_SECONDS).rstrip('_').replace('_', '-')}",)
 
 
-def parameter_of(kind: type[Act[Any]], name: str, command: Command) -> Parameter:
+def parameter_of(kind: type[Act[Any]], name: str, command: Command, former: str = "") -> Parameter:
+    """`former` is a flag of before: it is taken, and not shown."""
     about, option = kind.model_fields[name], command.options.get(name, CommandOption())
     shape, words = arguments_schema(kind)["properties"][about.alias or name], option.words or about.description
-    is_list, is_flag = "array" in kinds_of(shape), "boolean" in kinds_of(shape)
-    if name in command.positional:
-        metavar = option.metavar or (name.upper() if about.is_required() else f"[{name.upper()}]")
-        told: Any = typer.Argument(metavar=metavar, help=words, hidden=option.is_hidden)
+    kinds, is_required = kinds_of(shape), about.is_required() and not former
+    if name in command.positional and not former:
+        metavar = option.metavar or (name.upper() if is_required else f"[{name.upper()}]")
+        told: Any = typer.Argument(metavar=metavar, help=words)
     else:
         if name.endswith(_SECONDS) and option.reads is None:
             words = f"{(words or 'How long').rstrip('.')}: {_HOW_LONG}."
-        flags = flags_of(kind, name, command)
-        shown = None if is_flag else option.metavar or flags[0].lstrip("-").replace("-", "_").upper()
-        told = typer.Option(*flags, metavar=shown, help=words, hidden=option.is_hidden)
-    if is_flag:
+        flags = (former,) if former else flags_of(kind, name, command)
+        shown = None if "boolean" in kinds else option.metavar or flags[0].lstrip("-").replace("-", "_").upper()
+        told = typer.Option(*flags, metavar=shown, help=words, hidden=bool(former))
+    name = _former_name(former) if former else name
+    if "boolean" in kinds:
         return _keyword(name, Annotated[bool, told], False)
-    if is_list:
+    if "array" in kinds:
         return _keyword(name, Annotated[list[str] | None, told], None)
-    if about.is_required():
+    if is_required:
         return _keyword(name, Annotated[str, told], Parameter.empty)
     return _keyword(name, Annotated[str | None, told], None)
-
-
-def _former(kind: type[Act[Any]], flag: str, command: Command) -> Parameter:
-    name = command.former[flag]
-    option = replace(command.options.get(name, CommandOption()), flags=(flag,), is_hidden=True)
-    hidden = replace(command, positional=(), options={**command.options, name: option})
-    return parameter_of(kind, name, hidden).replace(name=_former_name(flag))
 
 
 def _former_name(flag: str) -> str:

@@ -36,6 +36,8 @@ _NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 
 class Kind(StrEnum):
+    """A role, or one that is told apart here."""
+
     OPERATOR = "operator"
     OWNER = "owner"
     PERSON = "person"
@@ -47,14 +49,6 @@ class Kind(StrEnum):
     BUTLER = "butler"
 
 
-_KINDS: Final = {
-    Role.OPERATOR: Kind.OPERATOR,
-    Role.PERSON: Kind.PERSON,
-    Role.USER: Kind.USER,
-    Role.PROGRAM: Kind.PROGRAM,
-    Role.CONNECTOR: Kind.CONNECTOR,
-    Role.BUTLER: Kind.BUTLER,
-}
 EVERYONE: Final = frozenset(Kind)
 PEOPLE: Final = frozenset({Kind.OPERATOR, Kind.OWNER, Kind.PERSON, Kind.USER})
 HOUSEHOLDER: Final = frozenset({Kind.OPERATOR, Kind.OWNER})
@@ -67,7 +61,7 @@ def kind_of(caller: Principal, server: str = "") -> Kind:
         return Kind.OWNER
     if caller.role is Role.BUTLER and caller.name in (server, "switchboard"):
         return Kind.ITSELF if caller.name == server else Kind.SWITCHBOARD
-    return _KINDS[caller.role]
+    return Kind(caller.role)
 
 
 # Where an act is reached.
@@ -98,7 +92,6 @@ class Tool:
     hints: Hints = Hints()
     by: frozenset[Kind] | None = None
     without: Collection[str] = ()
-    words: str = ""  # instead of the act's own
     answers: Collection[str] = ()
     meta: Mapping[str, Any] | None = None  # what a client is told of it besides
 
@@ -120,7 +113,6 @@ class HttpRoute:
     in_query: Collection[str] = ()
     without: Collection[str] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
-    by: frozenset[Kind] | None = None
     is_private: bool = False  # its answer is kept nowhere on the way
     streams: bool = False  # server-sent events, each one such an answer
 
@@ -147,7 +139,6 @@ class CommandOption:
     reads: Callable[[str], Any] | None = None
     words: str = ""
     metavar: str | None = None
-    is_hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,22 +149,30 @@ class Command:
     positional: tuple[str, ...] = ()
     options: Mapping[str, CommandOption] = field(default_factory=dict)
     without: Collection[str] = ()
-    help: str = ""
     former: Mapping[str, str] = field(default_factory=dict)
     """Flags that were called otherwise before, with the argument each one means: they are still taken."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Declared:
-    by: frozenset[Kind]
-    tool: Tool | None
-    route: HttpRoute | None
-    command: Command | None
-    waits: bool  # may last as long as its caller stays
+    """Written above the class of an act, as `@act(...)`."""
 
-    def admits(self, caller: Principal, door: Tool | HttpRoute | None, server: str = "") -> bool:
+    by: frozenset[Kind]
+    tool: Tool | None = None
+    route: HttpRoute | None = None
+    command: Command | None = None
+    waits: bool = False  # may last as long as its caller stays
+
+    def __call__(self, kind: Made) -> Made:
+        kind.declared = self
+        return kind
+
+    def admits(self, caller: Principal, tool: Tool | None = None, server: str = "") -> bool:
         kind = kind_of(caller, server)
-        return kind in self.by and (door is None or door.by is None or kind in door.by)
+        return kind in self.by and (tool is None or tool.by is None or kind in tool.by)
+
+
+act: Final = Declared
 
 
 # The act itself.
@@ -245,21 +244,6 @@ class Act(BaseModel, Generic[Answer]):
     def retry_after(cls, answer: Answer) -> float | None:
         """In how many seconds, where an answer says no for now."""
         return None
-
-
-def act(
-    *,
-    by: frozenset[Kind],
-    tool: Tool | None = None,
-    route: HttpRoute | None = None,
-    command: Command | None = None,
-    waits: bool = False,
-) -> Callable[[Made], Made]:
-    def declare(kind: Made) -> Made:
-        kind.declared = Declared(by=by, tool=tool, route=route, command=command, waits=waits)
-        return kind
-
-    return declare
 
 
 def said(words: str, default: Any = None, **bounds: Any) -> Any:

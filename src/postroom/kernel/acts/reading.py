@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Any, Final, NamedTuple, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
 from pydantic import ValidationError as Invalid
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic.json_schema import DEFAULT_REF_TEMPLATE, GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticCustomError, to_json
 
 from postroom.kernel.acts.declaration import Act, Answer, Command, HttpRoute, Tool, names_at
@@ -167,9 +168,14 @@ def _takes_text(act: type[Act[Any]], name: str) -> bool:
     return not kinds or "string" in kinds
 
 
-def kinds_of(shape: JsonSchemaValue) -> list[str]:
-    """What an argument may be, in the words of JSON Schema."""
-    return [kind for one in shape.get("anyOf", (shape,)) for kind in _listed(one.get("type"))]
+def kinds_of(shape: JsonSchemaValue, named: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
+    """What an argument may be, in the words of JSON Schema; nothing where it may be anything."""
+    shape = _resolved(shape, named)
+    if arms := shape.get("anyOf") or shape.get("oneOf"):
+        found = [kinds_of(one, named) for one in arms]
+        return list(dict.fromkeys(kind for one in found for kind in one)) if all(found) else []
+    kinds = shape.get("type")
+    return [kinds] if isinstance(kinds, str) else list(kinds or ())
 
 
 def _valid(kind: type[One], given: dict[str, Any], found: list[FieldError]) -> One | None:
@@ -278,9 +284,8 @@ def answer_of(kind: type[Act[Answer]]) -> TypeAdapter[Answer]:
     return cast("TypeAdapter[Answer]", _adapter(kind))
 
 
-@cache
-def answer_schema(kind: type[Act[Any]]) -> JsonSchemaValue:
-    return answer_of(kind).json_schema(mode="serialization", schema_generator=_Short)
+def answer_schema(kind: type[Act[Any]], reference: str = DEFAULT_REF_TEMPLATE) -> JsonSchemaValue:
+    return answer_of(kind).json_schema(mode="serialization", schema_generator=_Short, ref_template=reference)
 
 
 @cache
@@ -294,24 +299,11 @@ def tool_answer_schema(kind: type[Act[Any]]) -> JsonSchemaValue:
     named = schema.get("$defs", {})
     shown = _resolved(schema, named).get("properties", {})
     chosen = kind.declared.tool.answers if kind.declared.tool is not None else ()
-    return {"type": "object", "properties": {name: _kinds(shown[name], named) for name in chosen or shown}}
+    return {"type": "object", "properties": {name: _types(kinds_of(shown[name], named)) for name in chosen or shown}}
 
 
 def _types(kinds: list[str]) -> JsonSchemaValue:
-    several = list(dict.fromkeys(kinds))
-    return {"type": several[0] if len(several) == 1 else several} if several else {}
-
-
-def _kinds(schema: JsonSchemaValue, named: Mapping[str, Any]) -> JsonSchemaValue:
-    shape = _resolved(schema, named)
-    if arms := shape.get("anyOf") or shape.get("oneOf"):
-        kinds = [_kinds(one, named) for one in arms]
-        return _types([kind for one in kinds for kind in _listed(one["type"])]) if all(kinds) else {}
-    return {"type": shape["type"]} if "type" in shape else {}
-
-
-def _listed(kind: Any) -> list[str]:
-    return [kind] if isinstance(kind, str) else list(kind or ())
+    return {"type": kinds[0] if len(kinds) == 1 else kinds} if kinds else {}
 
 
 def _resolved(schema: JsonSchemaValue, named: Mapping[str, Any]) -> JsonSchemaValue:

@@ -38,7 +38,7 @@ class ActRoute(Route):
             who = request.scope.get(PRINCIPAL)
             if not isinstance(who, Principal):
                 raise Refused(Code.AUTH_FAILED, "a valid bearer token is required")
-            if not kind.declared.admits(who, route):
+            if not kind.declared.admits(who):
                 raise Refused(Code.POLICY_DENIED, f"{who} may not do this")
             in_query, in_path = _queried(request), dict(request.path_params)
             sent = {**await _body(request, route), **in_query, **in_path}
@@ -117,9 +117,7 @@ def describe(app: FastAPI) -> None:
             if isinstance(one, ActRoute):
                 paths.setdefault(path, {})[one.declared.method.lower()] = _described(one.kind, one.declared, components)
             elif path in written:
-                for method in getattr(one, "methods", None) or ():
-                    if (told := written[path].get(method.lower())) is not None:
-                        paths.setdefault(path, {})[method.lower()] = told
+                paths.setdefault(path, {}).update(written[path])
         document["paths"] = {**paths, **{path: one for path, one in written.items() if path not in paths}}
 
     add_to_document(app, add)
@@ -164,9 +162,7 @@ def _parameter(name: str, schema: Mapping[str, Any], required: bool, route: Http
 
 
 def _answer_schema(kind: type[Act[Any]], components: dict[str, Any]) -> Mapping[str, Any]:
-    schema: dict[str, Any] = json.loads(
-        json.dumps(answer_schema(kind)).replace("#/$defs/", _REFERENCE.format(model=""))
-    )
+    schema = answer_schema(kind, _REFERENCE)
     components.update(schema.pop("$defs", {}))
     if name := schema.get("title"):
         components[name] = schema

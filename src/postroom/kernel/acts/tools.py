@@ -31,8 +31,7 @@ def add_tools(
     """`words` fills what the words of a tool leave open; `butler` is whose server it is, if it is one's."""
     for kind in acts:
         if (tool := kind.declared.tool) is not None:
-            description = tool.words or words_of(kind)
-            description = description.format_map(words) if words else description
+            description = words_of(kind).format_map(words) if words else words_of(kind)
             server.add_made(_made(kind, tool, server, work, description), rule_of(kind, tool, butler))
 
 
