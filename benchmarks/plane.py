@@ -12,7 +12,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from postroom.delivery.accept import Acceptance, FirstWrite, Plane
+from postroom.delivery.accept import Acceptance, Plane
 from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
 from postroom.delivery.pipeline import Pipeline
@@ -153,7 +153,7 @@ async def running(url: str, channel: NoChannel, *, slots: int = 256) -> AsyncIte
             limits=limits,
             breakers=breakers,
             policy=policy,
-            writer=FirstWrite(ledger=ledger, dispatcher=dispatcher, pipeline=pipeline, clock=clock),
+            pipeline=pipeline,
             dispatcher=dispatcher,
             clock=clock,
             meter=meter,

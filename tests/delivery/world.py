@@ -18,7 +18,7 @@ from tests.services.ready_file import ready_file
 from tests.support.counted import CountedLoops
 from tests.support.kinds import KINDS
 
-from postroom.delivery.accept import Acceptance, FirstWrite, Plane
+from postroom.delivery.accept import Acceptance, Plane
 from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
 from postroom.delivery.model import Claim, NewDelivery, Refusal, Settlement, Snapshot
@@ -380,7 +380,7 @@ def build(database: WatchedDatabase, clock: FakeClock, parts: Parts) -> World:
         limits=limits,
         breakers=breakers,
         policy=parts.policy,
-        writer=FirstWrite(ledger=ledger, dispatcher=dispatcher, pipeline=pipeline, clock=clock),
+        pipeline=pipeline,
         dispatcher=dispatcher,
         clock=clock,
         meter=tally,

@@ -31,7 +31,6 @@ from postroom.delivery.rules.target import (
     Target,
     in_own_order,
     plain_target,
-    prepare_aside,
     resolve_revision,
     resolve_target,
     revision_target,
@@ -102,7 +101,7 @@ class Acceptance:
     limits: Limits
     breakers: Breakers
     policy: DeliveryPolicy
-    writer: FirstWrite
+    pipeline: Pipeline
     dispatcher: Dispatcher
     clock: Clock
     meter: DeliveryMeter
@@ -156,7 +155,7 @@ class Acceptance:
 
     async def check(self, new: NewDelivery) -> None:
         """Raises ValidationError for what its channel can never carry."""
-        await self._prepared(new)
+        await self.pipeline.prepare(self._channel(new.channel), new.to_message())
 
     async def charge(self, new: NewDelivery, lease_id: str) -> None:
         """What asks people something counts as a message does; nothing is sent, so no place in flight is kept."""
@@ -175,7 +174,10 @@ class Acceptance:
 
     async def read(self, draft: DeliveryDraft) -> DeliveryDraft:
         """With its text read by its channel; raises what `accept` would raise for what can never be sent."""
-        return draft if draft.parts is not None else replace(draft, parts=await self._prepared(draft.new))
+        if draft.parts is not None:
+            return draft
+        channel, message = self._channel(draft.new.channel), draft.new.to_message()
+        return replace(draft, parts=await self.pipeline.prepare(channel, message))
 
     async def placed(self, outgoing: Outgoing) -> Outgoing:
         """On the channel it goes out on."""
@@ -256,7 +258,38 @@ class Acceptance:
             await self._files().claim(new)
         if self.gate is not None and not await self.gate.passes(new):
             return await self.gate.park(new), None
-        return await self.writer.write(new)
+        return await self._write(new)
+
+    async def _write(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
+        """With a permit the row carries the mark, and the call is the caller's to make."""
+        if not self.dispatcher.reserve(new.channel):
+            return await self._put(new, None), None
+        permit, marked = None, False
+        try:
+            if new.revises is None:  # else what it changes is looked at once more before it leaves
+                permit = await self.pipeline.go_ahead(new.channel, new.address)
+            asked_at_us = self.clock.now_us()
+            lease = self.dispatcher.lease(new, asked_at_us, sending=permit is not None)
+            inserted = await self._put(new, lease)
+            if self.clock.now_us() - asked_at_us > _MARK_GOOD_FOR_US:
+                # To be marked anew, with a whole lease, and only if it is still ours.
+                inserted = replace(inserted, claim=inserted.claim and replace(inserted.claim, sending=False))
+            marked = inserted.claim is not None and inserted.claim.sending
+        except StoreUnavailable:
+            if permit is not None:
+                self.dispatcher.withdraw(new.claimed(sending=True))
+            raise
+        finally:
+            self.dispatcher.unreserve(new.channel)
+            if permit is not None and not marked:
+                await self.pipeline.unused(permit)
+        return inserted, permit if marked else None
+
+    async def _put(self, new: NewDelivery, lease: Lease | None) -> Inserted:
+        try:
+            return await self.ledger.insert(new, lease)
+        except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
+            return await self.ledger.insert(new, lease)
 
     def _files(self) -> CarriedFiles:
         if self.files is None:
@@ -352,16 +385,6 @@ class Acceptance:
             handed_by=outgoing.handed_by,
         )
 
-    async def _prepared(self, new: NewDelivery) -> Sequence[Any]:
-        """What a channel can never carry is refused at the door."""
-        try:
-            return await prepare_aside(self._channel(new.channel), new.to_message())
-        except PostroomError:
-            raise
-        except Exception as error:  # its words may be the message's
-            self.meter.bug(None, error)
-            raise InternalError(f"the {new.channel} channel failed ({type(error).__name__})") from None
-
 
 def _same(accepted: Accepted, new: NewDelivery) -> Accepted:
     """One key, one message: the same key with other content is a mistake worth telling."""
@@ -398,45 +421,6 @@ class Arrival(Generic[_Answer]):
         for caller in self._callers:
             if not caller.done():
                 caller.set_exception(error)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FirstWrite:
-    ledger: DeliveryLedger
-    dispatcher: Dispatcher
-    pipeline: Pipeline
-    clock: Clock
-
-    async def write(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
-        """With a permit the row carries the mark, and the call is the caller's to make."""
-        if not self.dispatcher.reserve(new.channel):
-            return await self._insert(new, None), None
-        permit, marked = None, False
-        try:
-            if new.revises is None:  # else what it changes is looked at once more before it leaves
-                permit = await self.pipeline.go_ahead(new.channel, new.address)
-            asked_at_us = self.clock.now_us()
-            lease = self.dispatcher.lease(new, asked_at_us, sending=permit is not None)
-            inserted = await self._insert(new, lease)
-            if self.clock.now_us() - asked_at_us > _MARK_GOOD_FOR_US:
-                # To be marked anew, with a whole lease, and only if it is still ours.
-                inserted = replace(inserted, claim=inserted.claim and replace(inserted.claim, sending=False))
-            marked = inserted.claim is not None and inserted.claim.sending
-        except StoreUnavailable:
-            if permit is not None:
-                self.dispatcher.withdraw(new.claimed(sending=True))
-            raise
-        finally:
-            self.dispatcher.unreserve(new.channel)
-            if permit is not None and not marked:
-                await self.pipeline.unused(permit)
-        return inserted, permit if marked else None
-
-    async def _insert(self, new: NewDelivery, lease: Lease | None) -> Inserted:
-        try:
-            return await self.ledger.insert(new, lease)
-        except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
-            return await self.ledger.insert(new, lease)
 
 
 # The door of delivery: everything that leaves Postroom leaves through here.

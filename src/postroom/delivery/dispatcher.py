@@ -293,13 +293,9 @@ class Outcomes:
             _give(answer, None)
         self._waiting.clear()
 
-    def awaited(self, ids: list[DeliveryId]) -> list[DeliveryId]:
-        """Those of the given deliveries that somebody here waits for."""
-        return [one for one in ids if one in self._waiting]
-
     async def refresh(self, ids: list[DeliveryId] | None = None) -> None:
         """Look again: another process settled these, or notices were missed for a while."""
-        for one in self.awaited(ids) if ids is not None else list(self._waiting):
+        for one in list(self._waiting) if ids is None else [one for one in ids if one in self._waiting]:
             if snapshot := await self._ledger.get(one):
                 self.settled(snapshot)
 

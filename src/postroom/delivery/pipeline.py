@@ -52,7 +52,7 @@ from postroom.kernel.values.errors import (
 )
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, record, seconds, to_datetime
 from postroom.message.channel import Channel, Reconcile
-from postroom.message.delivery import TERMINAL, DeliveryEvent, ProviderAnswer, Receipt
+from postroom.message.delivery import TERMINAL, DeliveryEvent, Message, ProviderAnswer, Receipt
 
 _GRACE_SECONDS: Final = 5.0
 _PROBE_PATIENCE_SECONDS: Final = 1.0
@@ -167,7 +167,7 @@ class Pipeline:
             return self._put_back(claim, DeliveryEvent.RELEASE, None)
         try:
             claim = await self.as_it_stands(claim)
-            parts = ready.parts if ready and claim.revises is None else await self._prepare(channel, claim)
+            parts = ready.parts if ready and claim.revises is None else await self._parts(channel, claim)
         except StoreUnavailable as error:
             return self._put_back(claim, DeliveryEvent.RELEASE, _ours(error))
         except PostroomError as error:
@@ -232,7 +232,7 @@ class Pipeline:
 
     async def _repeated(self, claim: Claim, channel: Channel, answer: ProviderAnswer | None) -> Settlement | _Cleared:
         try:
-            return _Cleared(claim=claim, parts=await self._prepare(channel, claim), answer=answer)
+            return _Cleared(claim=claim, parts=await self._parts(channel, claim), answer=answer)
         except PostroomError as error:
             return self._failed(claim, error, self.clock.now_us())
 
@@ -244,14 +244,18 @@ class Pipeline:
         await self.limits.throttle(claim.channel, wait)
         return self._put_back(claim, DeliveryEvent.POSTPONE, throttled_by(error), wait)
 
-    async def _prepare(self, channel: Channel, claim: Claim) -> Sequence[Any]:
+    async def _parts(self, channel: Channel, claim: Claim) -> Sequence[Any]:
+        mark = self.policy.mark_repeats and claim.possible_duplicate
+        return await self.prepare(channel, claim.to_message(repeated=mark), claim)
+
+    async def prepare(self, channel: Channel, message: Message, claim: Claim | None = None) -> Sequence[Any]:
+        """Raises what a channel can never carry; at the door as well, where there is no claim yet."""
         try:
-            mark = self.policy.mark_repeats and claim.possible_duplicate
-            return await prepare_aside(channel, claim.to_message(repeated=mark))
+            return await prepare_aside(channel, message)
         except PostroomError:
             raise
-        except Exception as error:
-            raise self._bug(claim, error) from error
+        except Exception as error:  # its words may be the message's
+            raise self._bug(channel.name, claim, error) from None
 
     async def _pace(self, claim: Claim) -> Settlement | None:
         """Wait for this address's turn; a long wait goes back to the ledger."""
@@ -331,11 +335,11 @@ class Pipeline:
             except TimeoutError:
                 raise OutcomeUncertain(f"{claim.channel} did not answer in time") from None
             except Exception as error:
-                raise self._bug(claim, error) from error
+                raise self._bug(claim.channel, claim, error) from error
 
-    def _bug(self, claim: Claim, error: Exception) -> InternalError:
+    def _bug(self, channel: str, claim: Claim | None, error: Exception) -> InternalError:
         self.meter.bug(claim, error)
-        return InternalError(f"the {claim.channel} channel failed ({type(error).__name__})")
+        return InternalError(f"the {channel} channel failed ({type(error).__name__})")
 
     async def _report(self, permit: Permit, sent: _Sent | None) -> None:
         """A call that was not made says nothing, and what cannot be saved must not undo what was sent."""

@@ -20,7 +20,7 @@ from postroom.attention.reading import NoticeReading
 from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.butlers.messenger.desk import ChannelTools, CorrectionDesk, MessengerDesk
 from postroom.butlers.messenger.server import Execute, MessengerParts
-from postroom.delivery.accept import Acceptance, FirstWrite, Plane, SettledElsewhere
+from postroom.delivery.accept import Acceptance, Plane, SettledElsewhere
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.dead_letters import DeadLetters
 from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
@@ -184,7 +184,7 @@ def build_plane(
         limits=shared.limits,
         breakers=shared.breakers,
         policy=policy,
-        writer=FirstWrite(ledger=store.ledger, dispatcher=dispatcher, pipeline=pipeline, clock=clock),
+        pipeline=pipeline,
         dispatcher=dispatcher,
         clock=clock,
         meter=meter,

@@ -112,21 +112,8 @@ class FileTaking:
         """What a person sent, to the agent it is for: as an upload of its own, which it may send on."""
         if not files:
             return ()
-        now_us = self.clock.now_us()
-        new = [
-            Upload(
-                id=self.mint(now_us),
-                owner=owner,
-                sha256=one.sha256,
-                name=one.name,
-                media_type=one.media_type,
-                size=one.size,
-                created_at_us=now_us,
-                expires_at_us=now_us + self.arrived_life_us,
-                key=f"arrived:{one.upload_id}",
-            )
-            for one in files
-        ]
+        now_us, life_us = self.clock.now_us(), self.arrived_life_us
+        new = [self._upload(one, owner, now_us, f"arrived:{one.upload_id}", life_us) for one in files]
         stored = await self.record.add(new, most_bytes=_NO_LIMIT, since_us=now_us)
         return tuple(one.attached() for one in stored)
 
@@ -188,7 +175,7 @@ class FileTaking:
                     fields.content, "changed while it was read; try again when it is finished", "file_changed"
                 )
             media_type = inspection.media_type(one.name, one.given.media_type, fields.media_type, fields.name)
-            yield _Taken(source=one, draft=draft, media_type=media_type)
+            yield _Taken(draft=draft, sha256=draft.sha256, name=one.name, media_type=media_type, size=draft.size)
         finally:
             await self.store.discard(draft)
 
@@ -204,14 +191,14 @@ class FileTaking:
         uploads = [self._upload(one, owner, now_us, key, life_us) for one in taken]
         return await self.record.add(uploads, most_bytes=self.most_bytes_a_day, since_us=now_us - DAY_US)
 
-    def _upload(self, one: _Taken, owner: str, now_us: int, key: str | None, life_us: int) -> Upload:
+    def _upload(self, one: _Taken | Attachment, owner: str, now_us: int, key: str | None, life_us: int) -> Upload:
         return Upload(
             id=self.mint(now_us),
             owner=owner,
-            sha256=one.draft.sha256,
-            name=one.source.name,
+            sha256=one.sha256,
+            name=one.name,
             media_type=one.media_type,
-            size=one.draft.size,
+            size=one.size,
             created_at_us=now_us,
             expires_at_us=now_us + life_us,
             key=key,
@@ -232,9 +219,13 @@ class _Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Taken:
-    source: _Source
+    """A file as it lies in its draft."""
+
     draft: Draft
+    sha256: str
+    name: str
     media_type: str
+    size: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
