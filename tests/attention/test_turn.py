@@ -74,10 +74,6 @@ def message(made: Decision, asked: Outgoing = ASKED, revises: DeliveryId | None 
     return frozen_message(STATE, made, {"a": asked, "b": OTHER}, revises)
 
 
-def test_where_it_was_meant_to_go_it_is_as_it_was_asked_under_the_key_of_the_send() -> None:
-    assert message(decision()) == replace(ASKED, idempotency_key="key", released=True)
-
-
 def test_elsewhere_it_goes_to_the_person_and_without_buttons_on_another_channel() -> None:
     mailed, handed_on = message(decision(channel="email")), message(decision(person="grace"))
     assert (mailed.recipient, mailed.channel, mailed.markup) == (PERSON, "email", None)
