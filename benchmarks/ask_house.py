@@ -140,8 +140,8 @@ def _timed(parts: AskingParts, phone: PhoneChannel) -> Sequence[dict[str, float]
         stored[found.question.id] = time.perf_counter()
         return found
 
-    async def heard(attempt: Any, judge: Any) -> Any:
-        found = await hear(attempt, judge)
+    async def heard(attempt: Any, judge: Any, ride: Any = None) -> Any:
+        found = await hear(attempt, judge, ride)
         decided.setdefault(attempt.question_id, time.perf_counter())
         return found
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection
-from tests.approvals.parked import HOUR_US, MINT, new_delivery
+from tests.approvals.parked import CHANNELS, HOUR_US, MINT, DecidingDesk, deciding_desk, new_delivery
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
 from tests.people.known_people import household_people, owner
-from tests.support.kinds import KINDS
 
 from postroom.approvals.approvals import ApprovalGate, Approvals
-from postroom.approvals.model import ActionStatus, Parking
-from postroom.approvals.rules import ApprovalPolicy, RiskPolicy, RuleRequest, expiration, parse_rule_request
+from postroom.approvals.model import ActionStatus
+from postroom.approvals.rules import ApprovalPolicy, RuleRequest, parse_rule_request
 from postroom.approvals.store.approvals import HeardThreads, StoredApprovals
-from postroom.channels.email.channel import Email
-from postroom.channels.telegram.channel import Telegram
 from postroom.household.store import stored_people
 from postroom.inbox.store.mail import StoredConfirmations, StoredPreferences, ask_to_confirm
 from postroom.kernel.database.engine import Database
@@ -44,32 +41,25 @@ MACHINES = [
 
 @dataclass
 class World:
-    approvals: Approvals
-    record: StoredApprovals
+    desk: DecidingDesk
     clock: FakeClock
-    released: list[int] = field(default_factory=list)
+
+    @property
+    def approvals(self) -> Approvals:
+        return self.desk.approvals
+
+    @property
+    def released(self) -> list[int]:
+        return self.desk.released
 
     async def park(self, risk: Risk = Risk.MEDIUM, **changes: Any) -> DeliveryId:
-        new = new_delivery(**changes)
-        parking = Parking(risk=risk, expires_at_us=self.clock.now_us() + 48 * HOUR_US, most_pending=100)
-        await self.record.park(new, parking, lambda _: [])
-        return new.id
+        return (await self.desk.park(parking={"risk": risk}, **changes)).id
 
 
 @pytest.fixture
 async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
     async with opened_file(tmp_path) as database:
-        record, released = StoredApprovals(database, MINT.mint, expiration), list[int]()
-        approvals = Approvals(
-            record=record,
-            policy=ApprovalPolicy(risk=RiskPolicy(by_channel={"email": Risk.HIGH})),
-            channels=CHANNELS,
-            known_channels=KINDS,
-            clock=clock,
-            mint=MINT.mint,
-            released=lambda: released.append(1),
-        )
-        yield World(approvals, record, clock, released)
+        yield World(deciding_desk(database, clock), clock)
 
 
 def code(caught: pytest.ExceptionInfo[ValidationError]) -> str:
@@ -222,10 +212,6 @@ async def test_a_rule_that_must_not_be_made_stops_the_approval_it_came_with(worl
     assert (await world.approvals.show(ANN, action_id)).action.status is ActionStatus.PENDING
 
 
-CHANNELS = {
-    "telegram": Telegram("1:token", "http://127.0.0.1:1"),
-    "email": Email("127.0.0.1", 1, "none", None, None, "postroom@sandbox.example"),
-}
 PEOPLE = [
     owner("Ann", "1000", "Ann@home.example"),
     new_contact(name="Alice", email="alice@friends.example", trusted=True),
@@ -262,7 +248,7 @@ async def gate(sqlite_database: Database) -> ApprovalGate:
     _, people = await household_people(sqlite_database, *PEOPLE)
     return ApprovalGate(
         trust=HouseholdTrust(people, CHANNELS),
-        record=StoredApprovals(sqlite_database, MINT.mint, expiration),
+        record=StoredApprovals(sqlite_database, MINT.mint),
         policy=ApprovalPolicy(),
         is_users_own=preferences.is_users_own,
         awaits_confirmation=preferences.awaits_confirmation,
@@ -354,18 +340,15 @@ async def test_a_household_can_ask_about_answers_too(sqlite_database: Database, 
 
 
 async def test_what_is_parked_rings_once_and_carries_its_risk_and_expiry(gate: ApprovalGate) -> None:
-    gate = replace(gate, policy=ApprovalPolicy(expiry_hours=2))
+    rung = list[int]()
+    gate = replace(gate, policy=ApprovalPolicy(expiry_hours=2), asked=[lambda: rung.append(1)])
     new = new_delivery(message="hidden\u202e", idempotency_key="same")
 
-    first = gate.signal.news()
     inserted = await gate.park(new)
-    second = gate.signal.news()
     await gate.park(new_delivery(idempotency_key="same"))
 
-    assert (inserted.snapshot.status, first.is_set(), second.is_set()) == (Status.AWAITING_APPROVAL, True, False)
-    record = gate.record
-    assert isinstance(record, StoredApprovals)
-    action = await record.action(new.id)
+    assert (inserted.snapshot.status, rung) == (Status.AWAITING_APPROVAL, [1])
+    action = await gate.record.action(new.id)
     assert action is not None
     assert (action.risk, action.expires_at_us) == (Risk.HIGH, START_US + 2 * HOUR_US)
 

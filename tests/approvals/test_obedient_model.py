@@ -163,7 +163,8 @@ def _queued_for_strangers(gated: Gated) -> list[tuple[Any, ...]]:
     return gated.rows(
         "SELECT channel, address, status FROM delivery_requests"
         " WHERE status NOT IN ('awaiting_approval', 'failed') AND address <> '1000'"
-        "   AND id NOT IN (SELECT id FROM pending_actions WHERE status = 'approved')"
+        "   AND id NOT IN (SELECT action_id FROM approval_events"
+        "                  WHERE event_type IN ('action_approved', 'action_auto_approved'))"
     )
 
 

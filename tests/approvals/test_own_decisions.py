@@ -7,20 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.approvals.parked import HOUR_US, MINT, new_delivery
-from tests.approvals.test_approvals import CHANNELS
+from tests.approvals.parked import deciding_desk
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
-from tests.support.kinds import KINDS
 
 from postroom.approvals.approvals import Approvals
-from postroom.approvals.model import Action, Parking
-from postroom.approvals.rules import ApprovalPolicy, RuleRequest, expiration, parse_rule_request
-from postroom.approvals.store.approvals import StoredApprovals
+from postroom.approvals.model import Action
+from postroom.approvals.rules import RuleRequest, parse_rule_request
 from postroom.kernel.guard.tools import approver
 from postroom.kernel.values.errors import PostroomError, ValidationError
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
-from postroom.message.wishes import Risk
 
 ANN, BEN = Principal(Role.USER, "ann"), Principal(Role.USER, "ben")
 
@@ -28,19 +24,9 @@ ANN, BEN = Principal(Role.USER, "ann"), Principal(Role.USER, "ben")
 @pytest.fixture
 async def decisions(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Approvals]:
     async with opened_file(tmp_path) as database:
-        record = StoredApprovals(database, MINT.mint, expiration)
-        parking = Parking(risk=Risk.MEDIUM, expires_at_us=clock.now_us() + HOUR_US, most_pending=10)
-        await record.park(new_delivery(), parking, lambda _: [])
-        yield Approvals(
-            record=record,
-            policy=ApprovalPolicy(),
-            channels=CHANNELS,
-            known_channels=KINDS,
-            clock=clock,
-            mint=MINT.mint,
-            released=lambda: None,
-            may_decide=approver(["ann"]),
-        )
+        desk = deciding_desk(database, clock, may_decide=approver(["ann"]))
+        await desk.park()
+        yield desk.approvals
 
 
 async def waiting(decisions: Approvals) -> list[Action]:

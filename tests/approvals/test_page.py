@@ -136,7 +136,7 @@ async def test_a_decision_after_another_says_that_it_is_too_late(site: Site) -> 
 async def test_a_decision_after_the_expiry_says_that_it_is_too_late(site: Site) -> None:
     page, action_id = await reviewing(site, "Nobody looked")
     with sqlite3.connect(site.home.settings.home / "postroom.db", timeout=20) as connection:
-        connection.execute("UPDATE pending_actions SET expires_at = 1 WHERE id = ?", (action_id,))
+        connection.execute("UPDATE questions SET expires_at = 1 WHERE subject_id = ?", (action_id,))
 
     await page.get_by_role("button", name="Approve").click()
 

@@ -9,13 +9,14 @@ import pytest
 
 from postroom.approvals.approvals import Approvals
 from postroom.approvals.page import ApprovalPages, RulePages, approvals_section
-from postroom.approvals.rules import ApprovalPolicy, expiration
+from postroom.approvals.rules import ApprovalPolicy
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.console.visit import Visit
 from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Slice, Tally, Took
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.kernel.database.engine import LivingWorker
 from postroom.kernel.guard.tools import person
+from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
 from postroom.kernel.values.principal import Principal
 from postroom.message.delivery import ClosedAddress
@@ -24,6 +25,7 @@ from postroom.overview.health import health_section
 from postroom.overview.today import Day, TodayPage, today_section
 from postroom.questions.model import SubjectKind
 from postroom.questions.page import QuestionCard
+from postroom.questions.store.questions import StoredQuestions
 from postroom.testing.case import HeldFiles
 from tests.clock import FakeClock
 from tests.console.visiting import opened
@@ -164,13 +166,14 @@ async def test_health_names_the_processes_that_send_where_it_knows() -> None:
 
 
 class AwayRecord(StoredApprovals):
-    async def expire(self, now_us: int) -> int:
+    async def overdue(self, now_us: int) -> Sequence[str]:
         raise TargetUnavailable("the store cannot be reached")
 
 
 def away(is_on: bool = True) -> Approvals:
     return Approvals(
-        record=AwayRecord(None, str, expiration),  # type: ignore[arg-type]  # it is away
+        record=AwayRecord(None, str),  # type: ignore[arg-type]  # it is away
+        questions=StoredQuestions(None, Seal(bytes(32))),  # type: ignore[arg-type]
         policy=ApprovalPolicy(),
         channels={},
         known_channels={},

@@ -46,7 +46,9 @@ if inspect.iscoroutine(result):
 _PLACEHOLDERS = {
     "DELIVERY_ID": "SELECT id FROM delivery_requests ORDER BY id DESC LIMIT 1",
     "REQUEST_ID": "SELECT request_id FROM delivery_requests ORDER BY id DESC LIMIT 1",
-    "ACTION_ID": "SELECT id FROM pending_actions WHERE status = 'pending' ORDER BY id DESC LIMIT 1",
+    "ACTION_ID": (
+        "SELECT subject_id FROM questions WHERE subject_kind = 'approval' AND status = 'open' ORDER BY id DESC LIMIT 1"
+    ),
     "ASK_ID": "SELECT id FROM questions ORDER BY id DESC LIMIT 1",
     "MSG_ID": "SELECT 'msg_' || id FROM questions ORDER BY id DESC LIMIT 1",
     "NOTICE_ID": "SELECT id FROM notices ORDER BY created_at DESC LIMIT 1",

@@ -121,7 +121,6 @@ def test_every_number_comes_from_the_settings(tmp_path: Path) -> None:
             "POSTROOM_APPROVALS__RISK": "low",
             "POSTROOM_APPROVALS__RISK_BY_CHANNEL": '{"email": "critical"}',
             "POSTROOM_APPROVALS__MAX_PENDING_PER_ORIGIN": "3",
-            "POSTROOM_APPROVALS__SWEEP_SECONDS": "5",
             "POSTROOM_APPROVALS__PHONE": "none",
         }
     )
@@ -130,7 +129,7 @@ def test_every_number_comes_from_the_settings(tmp_path: Path) -> None:
 
     assert (policy.expiry_us, policy.replies_pass) == (7_200_000_000, False)
     assert (policy.risk.of_channel("telegram"), policy.risk.of_channel("email")) == (Risk.LOW, Risk.CRITICAL)
-    assert (policy.most_pending_per_origin, policy.sweep_seconds, policy.phone) == (3, 5.0, None)
+    assert (policy.most_pending_per_origin, policy.phone) == (3, None)
 
 
 @pytest.mark.requirement("ask:closed-everywhere")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy import Connection, insert, update
+from tests.approvals.parked import deciding_desk
+from tests.clock import FakeClock
 from tests.support.delivery_rows import NOON_US, new_id, request_row, write
 
-from postroom.approvals.store.tables import pending_actions
 from postroom.delivery.reading.counts import DeadLetterCounts
 from postroom.delivery.store.tables import delivery_dead_letter, delivery_requests
 from postroom.kernel.database.engine import Database
@@ -81,22 +82,9 @@ async def test_trouble_is_what_nobody_has_dealt_with(database: Database, overvie
 async def test_what_waits_for_approval_is_counted_until_it_is_too_late(
     database: Database, overview: StoredOverview
 ) -> None:
-    rows = [request_row(NOON_US, status="awaiting_approval") for _ in range(2)]
-    await write(database, rows)
-    actions = [
-        {
-            "id": row["id"],
-            "origin_butler": "health",
-            "content_hash": "h",
-            "risk": "low",
-            "status": "pending",
-            "requested_at": NOON_US,
-            "expires_at": NOON_US + late,
-            "edited": False,
-        }
-        for row, late in zip(rows, (10, 20), strict=True)
-    ]
-    await database.write(lambda connection: connection.execute(insert(pending_actions), actions))
+    desk = deciding_desk(database, FakeClock(NOON_US))
+    for late in (10, 20):
+        await desk.park(parking={"expires_at_us": NOON_US + late})
 
     assert await overview.awaiting_approval(NOON_US) == 2
     assert await overview.awaiting_approval(NOON_US + 10) == 1

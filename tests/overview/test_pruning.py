@@ -460,9 +460,7 @@ def approval(row: dict[str, Any]) -> dict[str, Any]:
         "origin_butler": row["origin_butler"],
         "content_hash": "h",
         "risk": "medium",
-        "status": "approved",
         "requested_at": SETTLED_US,
-        "expires_at": SETTLED_US,
         "edited": False,
     }
 

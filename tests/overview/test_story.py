@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import insert
+from tests.approvals.parked import deciding_desk
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, generous, living_world
 from tests.opened_database import opened_file
@@ -16,11 +17,11 @@ from tests.support.delivery_rows import NOON_US, attempt_row, request_row, write
 from tests.support.query_plans import query_plans
 
 from postroom.approvals.model import ActionStatus
-from postroom.approvals.store.tables import pending_actions
 from postroom.delivery.reading.file import DeliveryQuery, RowPage
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.delivery.store.tables import circuit_states
 from postroom.kernel.database.engine import Database
+from postroom.kernel.values.principal import Principal, Role
 from postroom.message.delivery import Message
 from postroom.overview.story import ids_with_prefix, note, recent_ids, surroundings
 from postroom.overview.tracking import DryRun, StoredDeliveries, Tracking, search
@@ -72,17 +73,14 @@ async def test_without_approval_and_trouble_there_is_nothing_to_tell(database: D
 
 
 async def test_an_approval_and_a_circuit_stand_around_a_delivery(database: Database) -> None:
-    row = request_row(status="awaiting_approval")
-    await write(database, [row])
-    action = {"id": row["id"], "origin_butler": "health", "content_hash": "x", "risk": "medium", "status": "rejected"}
-    action |= {"requested_at": NOON_US, "expires_at": NOON_US + 1_000_000, "decided_by": "user:ada", "edited": False}
-    action |= {"decision_reason": "not today", "decided_at": NOON_US}
+    desk = deciding_desk(database, FakeClock(NOON_US))
+    parked = await desk.park(parking={"expires_at_us": NOON_US + 1_000_000})
+    await desk.approvals.reject(Principal(Role.USER, "ada"), parked.id, "not today")
     circuit = {"channel": "telegram", "state": "open", "failures": 5, "opened_at": NOON_US, "generation": 1}
     circuit |= {"reason": "503", "error_class": "target_unavailable", "updated_at": NOON_US}
-    await database.write(lambda connection: connection.execute(insert(pending_actions), action))
     await database.write(lambda connection: connection.execute(insert(circuit_states), circuit))
 
-    found = await around(database, row)
+    found = await around(database, {"id": parked.id, "channel": "telegram"})
 
     assert found.approval == ApprovalStanding(
         status=ActionStatus.REJECTED,

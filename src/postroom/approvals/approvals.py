@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,12 +13,13 @@ from postroom.approvals.model import (
     CONSOLE,
     Action,
     ActionStatus,
+    ApprovalDecision,
     Choose,
-    DecisionTried,
     Parking,
     Ruling,
     ShownAction,
     StandingRule,
+    attempt_by,
     content_of,
 )
 from postroom.approvals.rules import (
@@ -33,12 +34,11 @@ from postroom.approvals.rules import (
     risk_of,
     standing,
 )
-from postroom.approvals.store.approvals import HeardThreads, StoredApprovals
+from postroom.approvals.store.approvals import ApprovalRide, HeardThreads, StoredApprovals
 from postroom.approvals.store.steps import StandingTerms
 from postroom.delivery.model import Inserted, NewDelivery
 from postroom.delivery.rules.policy import span
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import Code, FieldError, Refused, ValidationError
 from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import DeliveryId
@@ -46,11 +46,23 @@ from postroom.kernel.values.principal import Principal
 from postroom.message.attachment import FileContents
 from postroom.message.channel import Channel, KnownChannels
 from postroom.message.delivery import Intent, Status
+from postroom.message.outgoing import ASKER
 from postroom.message.wishes import APPROVE, DENY
-from postroom.people.model import CONFIRMATION_ORIGIN
+from postroom.people.model import CONFIRMATION_ORIGIN, Person
 from postroom.people.people import HouseholdTrust
 from postroom.people.signing_in.rules import SIGN_IN_ORIGIN
+from postroom.questions.asked_people import AskedPeople, asked
+from postroom.questions.model import (
+    AskedPerson,
+    Attempt,
+    Question,
+    QuestionAnswer,
+    Verdict,
+    VerdictKind,
+)
 from postroom.questions.rules.cards import ORIGIN as QUESTIONS_ORIGIN
+from postroom.questions.rules.plan import expired
+from postroom.questions.store.questions import StoredQuestions
 from postroom.settings.roster import MESSENGER
 
 _INBOX_ORIGIN: Final = "inbox"
@@ -59,6 +71,28 @@ _Asked = Callable[[str, str], Awaitable[bool]]  # of a channel and an address
 
 
 # ---- who may be written to unseen, and what is parked for a person ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deciders:
+    """The owner and, with them, the approvers who are trusted: a card to others would wait for an approval itself."""
+
+    people: AskedPeople
+    approvers: Collection[str]
+    channels: Collection[str]
+    named: str = ""  # the one channel that the settings want
+
+    async def found(self, *, owner_only: bool) -> tuple[Sequence[AskedPerson], Sequence[str]]:
+        """The owner first; and on which channels they are shown the card."""
+        owner = await self.people.owner()
+        others = [] if owner_only else [one for name in sorted(self.approvers) for one in await self.people.find(name)]
+        everyone = {one.id: one for one in [owner, *(one for one in others if one.trusted)]}
+        firsts = [channel for one in everyone.values() if (channel := self._first(one))]
+        return [asked(one) for one in everyone.values()], list(dict.fromkeys(firsts)) or [CONSOLE]
+
+    def _first(self, person: Person) -> str | None:
+        own = (one.channel for one in sorted(person.addresses, key=lambda one: one.rank))
+        return next((name for name in own if name in self.channels and self.named in ("", name)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +109,8 @@ class ApprovalGate:
     conversations: HeardThreads
     is_users_own: _Asked  # confirmed by a user of the inbox as the place for copies
     awaits_confirmation: _Asked  # just being asked to confirm that
-    signal: Signal = field(default_factory=Signal)  # rung for the watch that writes to the owner
+    deciders: Deciders | None = None  # None asks no one: what waits is seen in the console and listed by the tools
+    asked: list[Callable[[], None]] = field(default_factory=list)  # wake those who show the cards
 
     async def passes(self, new: NewDelivery) -> bool:
         if new.attachments and always_asks(content_of(new)):
@@ -91,26 +126,36 @@ class ApprovalGate:
         )
 
     async def park(self, new: NewDelivery) -> Inserted:
-        terms = self.terms(new, new.created_at_us)
-        inserted = await self.record.park(new, terms.parking, terms.choose)
+        inserted = await self.record.park(new, await self.terms(new, new.created_at_us))
         if inserted.created and inserted.snapshot.status is Status.AWAITING_APPROVAL:
-            self.signal.ring()
+            self.parked_anew()
         return inserted
 
-    def terms(self, new: NewDelivery, now_us: int) -> StandingTerms:
+    async def terms(self, new: NewDelivery, now_us: int) -> StandingTerms:
         content = content_of(new)
         risk = risk_of(content, self.policy.risk)
+        people, channels = await self._asked(new)
         parking = Parking(
             risk=risk,
             expires_at_us=now_us + self.policy.expiry_us,
             most_pending=self.policy.most_pending_per_origin,
+            people=people,
+            channels=channels,
+            phone=self.policy.phone,
         )
         choose: Choose = partial(standing, arguments=arguments_of(content, new.agent), risk=risk, now_us=now_us)
         return StandingTerms(parking=parking, choose=_no_rule if always_asks(content) else choose)
 
+    async def _asked(self, new: NewDelivery) -> tuple[Sequence[AskedPerson], Sequence[str]]:
+        """A card that waits for an approval itself is shown to the owner alone, who needs none."""
+        if self.deciders is None:
+            return (), [CONSOLE]
+        return await self.deciders.found(owner_only=new.agent == ASKER)
+
     def parked_anew(self) -> None:
         """People are asked about the new text."""
-        self.signal.ring()
+        for wake in self.asked:
+            wake()
 
     async def _stands_there_already(self, new: NewDelivery) -> bool:
         """On a card that a person let pass as it was worded: ticks, reminders and its end add the household's words."""
@@ -167,11 +212,14 @@ def _every_person(_: Principal) -> bool:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approvals:
     """
+    A decision is an answer to the question about what is parked, whatever door it comes through.
+
     Every method takes the principal: who may not decide sees nothing, and whatever door a call came through, only a
     person changes something. Each is in a trace as if the messenger's tool had been called.
     """
 
     record: StoredApprovals
+    questions: StoredQuestions
     policy: ApprovalPolicy
     channels: Mapping[str, Channel]
     known_channels: KnownChannels
@@ -193,16 +241,15 @@ class Approvals:
         with self._acting(who, "list_pending_actions"):
             wanted = None if status == "all" else ActionStatus(status)
             before = None if cursor is None else _id("cursor", cursor)
-            await self.record.expire(self.now_us)
+            await self._end_overdue()
             found = await self.record.page(wanted, before, limit)
             return ListedActions(actions=found, next_cursor=found[-1].id if len(found) == limit else None)
 
     async def show(self, who: Principal, action_id: str) -> ShownAction:
         with self._acting(who, "show_pending_action"):
             wanted = DeliveryId(_id("action_id", action_id))
-            await self.record.expire(self.now_us)
-            if (action := await self.record.action(wanted)) is None:
-                raise _unknown()
+            await self._end_overdue()
+            action = await self._found(wanted)
             events = await self.record.events(action.id)
             return ShownAction(action=action, events=events, previews=await previews(action.content, self.files))
 
@@ -237,19 +284,18 @@ class Approvals:
                     via=via,
                 )
 
-            tried = DecisionTried(actor=actor, via=via, value=APPROVE, at_us=now_us)
-            done, written = await self._decide(action_id, judge, tried)
+            done, decision = await self._decide(action_id, judge, APPROVE, actor=actor, via=via, now_us=now_us)
             self.released()
-            return done, written.decision.rule if written.decision else None
+            return done, decision.rule
 
     async def reject(self, who: Principal, action_id: str, reason: str, *, via: str = CONSOLE) -> Action:
         with self._acting(who, "reject_action"):
             said, actor, now_us = read_reason(reason), _person(who), self.now_us
-            done, _ = await self._decide(
-                action_id,
-                lambda action: ruling.rejection(action, actor=actor, now_us=now_us, reason=said, via=via),
-                DecisionTried(actor=actor, via=via, value=DENY, at_us=now_us),
-            )
+
+            def judge(action: Action) -> Ruling:
+                return ruling.rejection(action, actor=actor, now_us=now_us, reason=said, via=via)
+
+            done, _ = await self._decide(action_id, judge, DENY, actor=actor, via=via, now_us=now_us)
             return done
 
     async def rules(self, who: Principal) -> Sequence[StandingRule]:
@@ -285,15 +331,42 @@ class Approvals:
         return rule
 
     async def _decide(
-        self, action_id: str, judge: Callable[[Action], Ruling], tried: DecisionTried
-    ) -> tuple[Action, Ruling]:
-        found = await self.record.decide(DeliveryId(_id("action_id", action_id)), judge, tried)
-        if found is None:
-            raise _unknown()
-        if (refusal := found[1].refusal) is not None:
-            raise _refusal(refusal)
+        self, action_id: str, judge: Callable[[Action], Ruling], value: str, *, actor: str, via: str, now_us: int
+    ) -> tuple[Action, ApprovalDecision]:
+        """As an answer to the question about it; to the next one, where it is worded anew just now."""
+        wanted = DeliveryId(_id("action_id", action_id))
+        ruled = list[Ruling]()
+
+        def rule(action: Action, _question: Question, _attempt: Attempt, _verdict: Verdict) -> Ruling:
+            ruled.append(judge(action))
+            return ruled[-1]
+
+        while not ruled:
+            action = await self._found(wanted)
+            question = await self.questions.get(action.question_id) if action.question_id else None
+            if question is None:  # a rule let it pass, or it is over for long
+                ruled.append(judge(action))
+                break
+            attempt = attempt_by(question, actor, via=via, value=value, at_us=now_us, id=self.mint(now_us))
+            await self.questions.hear(attempt, partial(_as_said, value=value), ApprovalRide(self.record, rule))
+        refusal, decision = ruled[-1].refusal, ruled[-1].decision
+        if decision is None:
+            await self._end_overdue()
+            raise _refusal(refusal) if refusal is not None else _unknown()
         self.decided()
-        return found
+        return await self._found(wanted), decision
+
+    async def _found(self, action_id: DeliveryId) -> Action:
+        if (action := await self.record.action(action_id)) is None:
+            raise _unknown()
+        return action
+
+    async def _end_overdue(self) -> None:
+        """Who looks sees it as it is, whoever keeps the time; looking is cheap, only what is due costs a write."""
+        now_us = self.now_us
+        while overdue := await self.record.overdue(now_us):
+            for question_id in overdue:
+                await self.questions.change(question_id, partial(expired, caught_up=True, now_us=now_us))
 
     @contextmanager
     def _acting(self, who: Principal, tool: str) -> Iterator[None]:
@@ -303,6 +376,11 @@ class Approvals:
             raise Refused(Code.NOT_FOUND, "approvals are off ([approvals] enabled = true turns them on)")
         with span(f"tools/call {tool}", {"postroom.part": MESSENGER}):
             yield
+
+
+def _as_said(_question: Question, _attempt: Attempt, _shown: object, *, value: str) -> Verdict:
+    """Who may decide here has been looked at; what it comes to says the rule."""
+    return Verdict(kind=VerdictKind.ACCEPTED, answer=QuestionAnswer(value=value))
 
 
 def _id(name: str, text: str) -> str:

@@ -19,21 +19,15 @@ from postroom.message.attachment import Attachment, attachments_text
 from postroom.message.delivery import Format, Intent, Message, Status
 from postroom.message.inbound import Assurance
 from postroom.message.markup import Markup, markup_text
-from postroom.message.wishes import APPROVE, DENY, Risk
+from postroom.message.wishes import Risk
 from postroom.questions.model import (
-    AnsweredBy,
+    AskedPerson,
     Attempt,
     Question,
-    QuestionAnswer,
-    QuestionChange,
-    QuestionMove,
     QuestionStatus,
     Said,
-    Subject,
-    SubjectKind,
     Verdict,
     VerdictKind,
-    ended,
     is_approval,
 )
 
@@ -49,7 +43,6 @@ class ActionStatus(StrEnum):
     EXPIRED = "expired"
 
 
-_ANSWERS: Final = {ActionStatus.APPROVED: APPROVE, ActionStatus.REJECTED: DENY}
 _KINDS: Final = {
     "already_decided": VerdictKind.LOST_RACE,
     "too_late": VerdictKind.LATE,
@@ -159,11 +152,14 @@ def content_of(new: NewDelivery) -> Content:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parking:
-    """How a delivery is to be parked: until when, and how dangerous it would be to let it go."""
+    """How a delivery is parked: how dangerous it would be to let it go, until when it waits, and who is asked where."""
 
     risk: Risk
     expires_at_us: int
     most_pending: int  # of one origin at a time
+    people: Sequence[AskedPerson] = ()  # none where it is seen in the console and listed by the tools
+    channels: Sequence[str] = (CONSOLE,)
+    phone: Risk | None = None  # the highest risk that may be decided outside the console
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +167,7 @@ class Action:
     """
     A delivery that waits, or waited, for a decision. It bears the delivery's id.
 
+    It waits as long as its question is open; who decided, and when and why, is read from the line of that in the trail.
     `content` is what the ledger would send now; `content_hash` is what was parked,
     or what was approved after an edit. The two differ only when somebody changed a row.
     """
@@ -185,6 +182,7 @@ class Action:
     status: ActionStatus
     requested_at_us: int
     expires_at_us: int
+    question_id: str | None = None  # None where a standing rule let it pass
     decided_by: str | None = None
     decided_at_us: int | None = None
     reason: str | None = None
@@ -288,7 +286,7 @@ class ApprovalEvent:
 
 
 Choose = Callable[[Sequence[StandingRule]], Sequence[StandingRule]]  # those that let it pass, best first
-Judge = Callable[[Action], Ruling]
+DecisionRule = Callable[[Action, Question, Attempt, Verdict], Ruling]  # what an answer comes to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,17 +298,7 @@ class ShownAction:
     previews: Mapping[str, str] = field(default_factory=dict)
 
 
-# ---- a parked delivery as a question: what its card is bound to, and what a decision taken elsewhere makes of it ----
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionTried:
-    """What a person tried to decide elsewhere than on a card: `value` is one of its two, `actor` a principal's text."""
-
-    actor: str
-    via: str
-    value: str
-    at_us: int
+# ---- a parked delivery as a question: what its card is bound to, and an answer that is given elsewhere ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,68 +320,31 @@ def bound_of(question: Question) -> Bound | None:
     return Bound(content_hash=str(kept["content_hash"]), risk=Risk(kept["risk"]))
 
 
-def subject_of(action_id: str) -> Subject:
-    return Subject(SubjectKind.APPROVAL, action_id)
-
-
-def ended_by(question: Question, decision: ApprovalDecision) -> QuestionChange:
-    """Whoever was first has decided; the question says so on every screen."""
-    if not question.is_open:
-        return QuestionChange(question=question)
-    if decision.status is ActionStatus.EXPIRED:
-        return ended(question, QuestionMove.EXPIRE, decision.at_us)
-    answer = QuestionAnswer(value=_ANSWERS[decision.status])
-    by = _decider(question, decision.actor, decision.via)
-    return ended(question, QuestionMove.ANSWER, decision.at_us, answer=answer, answered_by=by, reason=_edited(decision))
-
-
-def _edited(decision: ApprovalDecision) -> str | None:
-    return f"edited: {', '.join(decision.edited)}" if decision.edited else None
-
-
-def attempt_by(question: Question, tried: DecisionTried, id: str) -> Attempt:
-    """As if the answer had come by the card; every try is an event of its own."""
-    by = _decider(question, tried.actor, tried.via)
+def attempt_by(question: Question, actor: str, *, via: str, value: str, at_us: int, id: str) -> Attempt:
+    """Of one who decides elsewhere than on a card; every try is an event of its own. `actor` is a principal's text."""
+    role, _, name = actor.partition(":")
+    person_id = OWNER if actor == str(OPERATOR) else name or role
     return Attempt(
         id=id,
         question_id=question.id,
-        channel=by.channel,
-        provider_event_id=f"{tried.actor}:{question.id}:{id}",
-        said=Said(value=tried.value),
-        heard_at_us=tried.at_us,
-        person_id=by.person_id,
-        person_name=by.name,
-        assurance=by.assurance,
-        actor=tried.actor,
-        operator=tried.actor == str(OPERATOR),
+        channel=via,
+        provider_event_id=f"{actor}:{question.id}:{id}",
+        said=Said(value=value),
+        heard_at_us=at_us,
+        person_id=person_id,
+        person_name=next((one.name for one in question.people if one.id == person_id), person_id),
+        assurance=Assurance.SIGNED_IN,
+        actor=actor,
+        operator=actor == str(OPERATOR),
         revision=question.revision,
     )
 
 
-def _decider(question: Question, actor: str, via: str) -> AnsweredBy:
-    names = {person.id: person.name for person in question.people}
-    role, _, name = actor.partition(":")
-    person_id = OWNER if actor == str(OPERATOR) else name or role
-    return AnsweredBy(
-        person_id=person_id,
-        name=names.get(person_id) or person_id,
-        channel=via,
-        assurance=Assurance.SIGNED_IN,
-    )
-
-
-def verdict_on(question: Question, refusal: FieldError | None) -> Verdict:
-    """`question` as the decision left it."""
-    if refusal is None:
-        return Verdict(kind=VerdictKind.ACCEPTED, answer=question.answer)
-    if question.status is QuestionStatus.EXPIRED:
-        return Verdict(kind=VerdictKind.LATE, code=refusal.code, reason="the time for an answer is over")
-    if question.answered_by is not None:
-        first = f"{question.answered_by.name} was first"
-        return Verdict(kind=VerdictKind.LOST_RACE, code=refusal.code, reason=first)
-    return refused(refusal)
-
-
-def refused(refusal: FieldError) -> Verdict:
-    kind = _KINDS.get(refusal.code, VerdictKind.INVALID)
-    return Verdict(kind=kind, code=refusal.code, reason=refusal.error)
+def refused_verdict(refusal: FieldError, question: Question) -> Verdict:
+    """Who was first is named, as on every card."""
+    kind, reason = _KINDS.get(refusal.code, VerdictKind.INVALID), refusal.error
+    if kind is VerdictKind.LOST_RACE and question.answered_by is not None:
+        reason = f"{question.answered_by.name} was first"
+    elif question.status is QuestionStatus.EXPIRED or refusal.code == "too_late":
+        kind, reason = VerdictKind.LATE, "the time for an answer is over"
+    return Verdict(kind=kind, code=refusal.code, reason=reason)

@@ -68,7 +68,6 @@ class ApprovalPolicy:
     risk: RiskPolicy = field(default_factory=RiskPolicy)
     replies_pass: bool = True  # into a thread somebody really wrote from; never on a payload's word
     most_pending_per_origin: int = 100
-    sweep_seconds: float = 30.0
     phone: Risk | None = Risk.MEDIUM  # the highest that may be decided outside the console
 
     @property
@@ -433,13 +432,13 @@ def expiration(action: Action, now_us: int) -> ApprovalDecision:
 
 
 def closed(action: Action, now_us: int) -> Ruling | None:
-    """Why there is nothing left to decide; an action that is found overdue ends here and now."""
+    """Why there is nothing left to decide."""
     if action.status is not ActionStatus.PENDING:
         by = f" by {action.decided_by}" if action.decided_by != _EXPIRY_ACTOR else ""
         return Ruling(refusal=FieldError("action_id", f"was already {action.status}{by}", "already_decided"))
     if action.expires_at_us <= now_us:
         late = "too late: this expired and was not sent"
-        return Ruling(decision=expiration(action, now_us), refusal=FieldError("action_id", late, "too_late"))
+        return Ruling(refusal=FieldError("action_id", late, "too_late"))
     return None
 
 

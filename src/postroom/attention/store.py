@@ -32,7 +32,7 @@ from sqlalchemy import (
     update,
 )
 
-from postroom.approvals.store.tables import pending_actions
+from postroom.approvals.store.tables import was_refused
 from postroom.attention.model import CELLS, Decision, NoticeState, Policy
 from postroom.attention.rules.digest import Digest
 from postroom.attention.state import (
@@ -67,7 +67,6 @@ from postroom.people.store.tables import people
 
 MOMENTS: Final = "notices"  # the kind of what is due of a person's notices
 _ENDED: Final = sorted(map(str, TERMINAL))
-_NOT_APPROVED: Final = ("rejected", "expired")
 _MOST_REPLAYED: Final = 5_000
 _LINE: Final = 200
 _SEED: Final = 0x617474656E74  # keeps these locks apart from any others
@@ -320,7 +319,7 @@ class StoredNotices:
 
     async def settled(self, limit: int) -> Sequence[SettledSend]:
         """Sends without a receipt whose deliveries have ended."""
-        send, made, letter, action = notice_sends.c, delivery_requests.c, delivery_dead_letter.c, pending_actions.c
+        send, made, letter = notice_sends.c, delivery_requests.c, delivery_dead_letter.c
         taken = delivery_corrections.c
         ended = made.status.in_(_ENDED)
         asked = (
@@ -331,14 +330,13 @@ class StoredNotices:
                 made.id,
                 made.status,
                 letter.quarantine_reason,
-                action.status.label("approval"),
+                was_refused().label("refused"),
                 exists()
                 .where(taken.delivery_id == made.id, taken.act == "recall", taken.how == "in_place")
                 .label("withdrawn"),
             )
             .join(delivery_requests, made.id == send.delivery_id)
             .outerjoin(delivery_dead_letter, letter.delivery_request_id == made.id)
-            .outerjoin(pending_actions, action.id == made.id)
             .where(PENDING, ended)
             .limit(limit)
         )
@@ -481,7 +479,7 @@ def _settled(row: Any) -> SettledSend:
         SettledSend,
         row,
         delivery_id=row.id,
-        refused=row.approval in _NOT_APPROVED and failed,
+        refused=bool(row.refused) and failed,
         uncertain=row.quarantine_reason == QuarantineReason.OUTCOME_UNCERTAIN,
         withdrawn=bool(row.withdrawn) and failed,
     )

@@ -77,7 +77,7 @@ class Gate(Protocol):
         """Stored for a person to decide, or as pending when a standing rule has decided."""
         ...
 
-    def terms(self, new: NewDelivery, now_us: int) -> ParkingTerms:
+    async def terms(self, new: NewDelivery, now_us: int) -> ParkingTerms:
         """How it would be parked; for one that is stored already and is worded anew."""
         ...
 
@@ -88,14 +88,7 @@ class ParkingTerms(Protocol):
     """How a delivery would be parked; of the gate's own making."""
 
     def park_again(
-        self,
-        connection: Connection,
-        mint: Callable[[int], str],
-        new: NewDelivery,
-        *,
-        was: str | None,
-        actor: str,
-        at_us: int,
+        self, connection: Connection, mint: Callable[[int], str], new: NewDelivery, *, actor: str, at_us: int
     ) -> bool:
         """In the transaction that words it anew; True when a standing rule has agreed to it already."""
         ...
@@ -104,8 +97,8 @@ class ParkingTerms(Protocol):
 class ParkedRecord(Protocol):
     """What is parked, in the transaction that changes the delivery it is about."""
 
-    def hold(self, connection: Connection, delivery_id: DeliveryId) -> str | None:
-        """How its approval stands, under its lock; always taken before the lock of the delivery's own row."""
+    def hold(self, connection: Connection, delivery_id: DeliveryId) -> None:
+        """Until the transaction ends, no one decides about it."""
         ...
 
     def close(

@@ -335,7 +335,7 @@ class _Builder:
 
     async def _build_messenger(self, config: ButlerConfig, plane: Plane) -> None:
         world, attention = self._world, self._attention
-        approvals = self._approvals = await self._stack.enter_async_context(approving(self._asking, plane))
+        approvals = self._approvals = approving(self._asking, plane)
         desk = correction_desk(world, plane, attention, self._asking.bells.every.ring)
         butler = await self._butler(config, plane)
         parts = messenger_parts(world, plane, butler.verifier, desk, approvals, attention)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from fastapi import APIRouter
 
 from postroom.agents.coding.permission_tool import add_permission_tool
-from postroom.approvals.approvals import ApprovalGate, Approvals
-from postroom.approvals.card import Deciders, Watch, outside_console, ruling_by
+from postroom.approvals.approvals import ApprovalGate, Approvals, Deciders
+from postroom.approvals.card import outside_console, ruling_by
 from postroom.approvals.store.approvals import ApprovalRide
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.turn import NoticeBook
@@ -95,12 +95,7 @@ class AskingParts:
 
         self.bells = Bells(lambda: store.elsewhere.are_heard)
         store.elsewhere.follow(self.bells.ring_elsewhere)
-        rides: dict[SubjectKind, Ride] = {
-            SubjectKind.APPROVAL: ApprovalRide(record=store.approvals, rule=ruling_by(world.approvers)),
-            SubjectKind.INTENT: IntentRide(record=store.intents, rule=answer_by(store.ids.mint)),
-        }
-        seal = Seal(household_key(settings.home, "secret answers"))
-        self.store = StoredQuestions(store.database, seal, rides, settings.questions.open_per_asker)
+        self.store = stored_questions(world)
         self.bells.also(lambda _: world.timekeeper.wake.ring())
         self.questions = Questions(self.store, clock, policy=self.policy, changed=self.bells.ring)
         self.planning = Planning(
@@ -156,6 +151,17 @@ class AskingParts:
         )
 
 
+def stored_questions(place: Premises) -> StoredQuestions:
+    """With what an answer decides in its own transaction."""
+    settings, store = place.settings, place.store
+    rides: dict[SubjectKind, Ride] = {
+        SubjectKind.APPROVAL: ApprovalRide(store.approvals, ruling_by(place.approvers)),
+        SubjectKind.INTENT: IntentRide(record=store.intents, rule=answer_by(store.ids.mint)),
+    }
+    seal = Seal(household_key(settings.home, "secret answers"))
+    return StoredQuestions(store.database, seal, rides, settings.questions.open_per_asker)
+
+
 def abilities(settings: Settings) -> Channels:
     """Of every channel that may be named; those without credentials cannot be shown on."""
     usable = usable_channels(settings)
@@ -183,6 +189,8 @@ async def presenting(parts: AskingParts, plane: Plane) -> AsyncIterator[None]:
     """
     world, every = parts.world, parts.bells.every
     corrections = Corrections(plane=plane, record=world.store.corrections, closed=every.ring)
+    if isinstance(gate := plane.acceptance.gate, ApprovalGate):
+        gate.asked.append(every.ring)
     presenter = Presenter(
         planning=parts.planning,
         claims=world.store.presentations,
@@ -292,6 +300,7 @@ def build_gate(place: Premises, people: HouseholdPeople, channels: Mapping[str, 
         conversations=store.heard_threads,
         is_users_own=store.preferences.is_users_own,
         awaits_confirmation=store.preferences.awaits_confirmation,
+        deciders=deciders_of(place, channels),
     )
 
 
@@ -307,35 +316,23 @@ def deciders_of(place: Premises, channels: Collection[str]) -> Deciders | None:
     )
 
 
-@asynccontextmanager
-async def approving(asking: AskingParts, plane: Plane) -> AsyncIterator[Approvals | None]:
-    """What people decide with; meanwhile overdue actions end and people are asked about new ones."""
+def approving(asking: AskingParts, plane: Plane) -> Approvals | None:
+    """What people decide with, where it is sent; None while approvals are off."""
     world, gate, channels = asking.world, plane.acceptance.gate, plane.acceptance.channels
     if not isinstance(gate, ApprovalGate):
-        yield None
-        return
+        return None
 
     def released(question: Question) -> None:
         if is_approval(question) and not question.is_open:
             plane.dispatcher.wake()
 
-    watch = Watch(
-        record=world.store.approvals,
-        policy=gate.policy,
-        clock=world.clock,
-        mint=world.store.ids.mint,
-        asked=asking.bells.every.ring,
-        deciders=deciders_of(world, channels),
-        signal=gate.signal,
-    )
     asking.bells.also(released)
-    async with world.loops.running("approvals", watch.look, wake=watch.signal):
-        yield replace(
-            _approvals(world, released=plane.dispatcher.wake),
-            channels=channels,
-            known_channels=plane.known_channels,
-            decided=asking.bells.every.ring,
-        )
+    return replace(
+        _approvals(world, released=plane.dispatcher.wake),
+        channels=channels,
+        known_channels=plane.known_channels,
+        decided=asking.bells.every.ring,
+    )
 
 
 def decisions(place: Premises, approvals: Approvals | None = None) -> Approvals:
@@ -347,6 +344,7 @@ def decisions(place: Premises, approvals: Approvals | None = None) -> Approvals:
 def _approvals(place: Premises, released: Callable[[], None]) -> Approvals:
     return Approvals(
         record=place.store.approvals,
+        questions=stored_questions(place),
         policy=approval_policy(place.settings),
         channels={},
         known_channels=known_channels(place.settings),

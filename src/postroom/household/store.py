@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from postroom.approvals.rules import ApprovalPolicy, RiskPolicy, expiration
+from postroom.approvals.rules import ApprovalPolicy, RiskPolicy
 from postroom.approvals.store.approvals import HeardThreads, StoredApprovals
-from postroom.approvals.store.steps import ParkedDeliveries, was_refused
+from postroom.approvals.store.steps import ParkedDeliveries
+from postroom.approvals.store.tables import was_refused
 from postroom.attention.store import StoredNotices
 from postroom.butlers.store import StoredSessions
 from postroom.connectors.profile import FACES
@@ -135,7 +136,7 @@ class Store:
         self.notices = StoredNotices(database)
         self.presentations = StoredPresentations(database, mint, WRITTEN)
         self.question_figures = QuestionFigures(database)
-        self.approvals = StoredApprovals(database, mint, expiration)
+        self.approvals = StoredApprovals(database, mint)
         self.heard_threads = HeardThreads(database)
 
         self.notes = StoredNotes(database)
@@ -312,7 +313,6 @@ def approval_policy(settings: Settings) -> ApprovalPolicy:
         risk=RiskPolicy(default=chosen.risk, by_channel=chosen.risk_by_channel),
         replies_pass=chosen.replies == "heard",
         most_pending_per_origin=chosen.max_pending_per_origin,
-        sweep_seconds=chosen.sweep_seconds,
         phone=None if chosen.phone == "none" else Risk(chosen.phone),
     )
 

@@ -441,6 +441,9 @@ class IntentRide:
     def hold(self, connection: Connection, subject: Subject) -> None:
         self.record.hold(connection, subject)
 
+    def expire(self, connection: Connection, question: Question, at_us: int) -> None:
+        """An intent keeps its own time."""
+
     def decide(self, connection: Connection, question: Question, attempt: Attempt, verdict: Verdict) -> Verdict:
         intent_id = question.subject.id if question.subject else ""
         try:

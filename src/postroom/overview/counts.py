@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, Subquery, case, func, literal, not_, select, text, union_all
 
-from postroom.approvals.model import ActionStatus
-from postroom.approvals.store.steps import was_refused
-from postroom.approvals.store.tables import pending_actions
+from postroom.approvals.model import ApprovalEventType
+from postroom.approvals.store.steps import waits
+from postroom.approvals.store.tables import approval_events, pending_actions, was_refused
 from postroom.attention.store import StoredNotices
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.afterwards.store import was_kept_back
@@ -39,9 +39,11 @@ from postroom.overview.tracking import StoredDeliveries
 from postroom.people.model import inbox_of
 from postroom.people.store.rows import StoredClosedAddresses
 from postroom.questions.store.questions import QuestionFigures, waiting_for
+from postroom.questions.store.tables import questions
 
 _requests = delivery_requests.c
 _attempts = delivery_attempts.c
+_YES_OR_NO: Final = (str(ApprovalEventType.ACTION_APPROVED), str(ApprovalEventType.ACTION_REJECTED))
 _KEPT_BACK = was_kept_back(was_refused())  # what was taken back or not let go is nobody's error
 _UNTOUCHED = text("discarded_at IS NULL AND replay_count = 0")  # spelled as in the partial index
 _COUNTED = (Status.DELIVERED, Status.FAILED, Status.DEAD_LETTERED)
@@ -169,8 +171,7 @@ def trouble(connection: Connection) -> DeadLetterCounts:
 
 
 def awaiting_approval(connection: Connection, now_us: int) -> int:
-    actions = pending_actions.c
-    waiting = select(func.count()).where(actions.status == str(ActionStatus.PENDING), actions.expires_at > now_us)
+    waiting = select(func.count()).where(waits(), questions.c.expires_at > now_us)
     return int(connection.execute(waiting).scalar_one())
 
 
@@ -190,8 +191,7 @@ def pulse(connection: Connection) -> dict[str, tuple[Any, ...]]:
         .subquery("open_rows")
     )
     moving = select(func.count(), func.max(open_rows.c.updated_at), newest, letters).select_from(open_rows)
-    actions = pending_actions.c
-    waiting = select(func.count(), func.max(actions.id)).where(actions.status == str(ActionStatus.PENDING))
+    waiting = select(func.count(), func.max(questions.c.subject_id)).where(waits())
     count, moved_at, newest_id, lettered_at = connection.execute(moving).one()
     parked, newest_action = connection.execute(waiting).one()
     came_at, asked_at = (moment_of(one) if one else 0 for one in (newest_id, newest_action))
@@ -296,11 +296,11 @@ def arrivals(connection: Connection, since_us: int, until_us: int) -> list[Took]
         .limit(_MOST_ARRIVALS)
         .subquery("newest")
     )
-    decided = pending_actions.c
-    began = func.coalesce(decided.decided_at, newest.c.created_at).label("began_at")
+    began = func.coalesce(questions.c.ended_at, newest.c.created_at).label("began_at")
     arrived = (
         select(newest, began)
-        .outerjoin(pending_actions, decided.id == newest.c.id)
+        .outerjoin(pending_actions, pending_actions.c.id == newest.c.id)
+        .outerjoin(questions, questions.c.id == pending_actions.c.question_id)
         .where(newest.c.status == str(Status.DELIVERED), newest.c.terminal_at.is_not(None))
     )
     return [
@@ -311,15 +311,16 @@ def arrivals(connection: Connection, since_us: int, until_us: int) -> list[Took]
 
 def decided(connection: Connection, since_us: int) -> list[float]:
     """For how many milliseconds each waited for a person who then said yes or no: of the newest."""
-    actions = pending_actions.c
+    actions, trail = pending_actions.c, approval_events.c
     newest = (
-        select(actions.requested_at, actions.decided_at)
-        .where(actions.id >= first_id_at(since_us), actions.decided_at.is_not(None))
-        .where(actions.approval_rule_id.is_(None), actions.status != str(ActionStatus.EXPIRED))
+        select(actions.requested_at, trail.occurred_at)
+        .join(approval_events, trail.action_id == actions.id)
+        .where(actions.id >= first_id_at(since_us), trail.occurred_at >= actions.requested_at)
+        .where(trail.event_type.in_(_YES_OR_NO))
         .order_by(actions.id.desc())
         .limit(_MOST_ARRIVALS)
     )
-    return [(row.decided_at - row.requested_at) / 1000 for row in connection.execute(newest)]
+    return [(row.occurred_at - row.requested_at) / 1000 for row in connection.execute(newest)]
 
 
 # -- What the console's pages read of the ledger --

@@ -9,7 +9,8 @@ from typing import Any, Final
 from sqlalchemy import Column, Connection, func, select, text
 
 from postroom.approvals.model import ApprovalEventType
-from postroom.approvals.store.tables import approval_events, pending_actions
+from postroom.approvals.store.steps import action_by_id
+from postroom.approvals.store.tables import approval_events
 from postroom.attention.model import NoticeState
 from postroom.attention.state import NoticeRow, NoticeSend
 from postroom.attention.store import notice_sends, notices, notices_of
@@ -64,8 +65,16 @@ def surroundings(connection: Connection, delivery_id: str, channel: str) -> Arou
 
 
 def approval_of(connection: Connection, delivery_id: str) -> ApprovalStanding | None:
-    row = connection.execute(select(pending_actions).where(pending_actions.c.id == delivery_id)).mappings().first()
-    return read(ApprovalStanding, row, reason=row["decision_reason"]) if row is not None else None
+    action = action_by_id(connection, delivery_id)
+    if action is None:
+        return None
+    return ApprovalStanding(
+        status=action.status,
+        expires_at_us=action.expires_at_us,
+        decided_by=action.decided_by,
+        decided_at_us=action.decided_at_us,
+        reason=action.reason,
+    )
 
 
 def _circuit(connection: Connection, channel: str) -> Circuit | None:

@@ -593,4 +593,5 @@ def decided(question: Question, attempt: Attempt, verdict: Verdict) -> QuestionC
         assurance=attempt.assurance,
     )
     move = QuestionMove.DECLINE if verdict.declined else QuestionMove.ANSWER
-    return ended(question, move, attempt.heard_at_us, answer=verdict.answer, answered_by=by)
+    reason = verdict.reason or question.reason
+    return ended(question, move, attempt.heard_at_us, answer=verdict.answer, answered_by=by, reason=reason)

@@ -165,8 +165,6 @@ class ApprovalSettings(SettingsSection):
     """The same for one channel."""
     max_pending_per_origin: Positive = 100
     """More than this from one butler is refused as overload."""
-    sweep_seconds: Seconds = 30.0
-    """How often overdue messages are looked for."""
     ask_owner: bool | None = None
     """Show the owner, and approvers who are trusted, a card about each message that waits; unset: yes."""
     ask_channel: str = ""

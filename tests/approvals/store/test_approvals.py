@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,49 +11,52 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, func, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError
-from tests.approvals.parked import HOUR_US, MINT, content, new_delivery
-from tests.clock import START_US
+from tests.approvals.parked import HOUR_US, MINT, PARKING, DecidingDesk, content, deciding_desk, new_delivery, terms
+from tests.clock import START_US, FakeClock
 from tests.opened_database import ledger_of, opened_database, opened_file
 
-from postroom.approvals.model import Action, ActionStatus, ApprovalEventType, Parking, Ruling, StandingRule, content_of
-from postroom.approvals.rules import approval, arguments_of, expiration, parse_constraints, rejection, standing
+from postroom.approvals.model import ActionStatus, ApprovalEventType, StandingRule, content_of
+from postroom.approvals.rules import arguments_of, parse_constraints, parse_rule_request, standing
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.approvals.store.tables import approval_events, approval_rules, pending_actions
 from postroom.delivery.model import Inserted, NewDelivery
 from postroom.delivery.store.tables import delivery_requests
-from postroom.kernel.database.engine import Database
-from postroom.kernel.values.errors import OverloadRejected, PostroomError
+from postroom.kernel.database.engine import Database, Marks
+from postroom.kernel.database.moments import StoredMoments
+from postroom.kernel.running.timekeeper import Timekeeper
+from postroom.kernel.values.errors import OverloadRejected, PostroomError, ValidationError
 from postroom.kernel.values.ids import DeliveryId
+from postroom.kernel.values.moments import Due
+from postroom.kernel.values.principal import Principal, Role
 from postroom.message.delivery import Status
 from postroom.message.wishes import Risk
+from postroom.questions.questions import Questions
+from postroom.questions.store.steps import MOMENTS
+from postroom.questions.store.tables import questions
 
-PARKING = Parking(risk=Risk.MEDIUM, expires_at_us=START_US + 48 * HOUR_US, most_pending=100)
+ANN, BOB = Principal(Role.USER, "ann"), Principal(Role.USER, "bob")
 NOW = START_US + HOUR_US
 Refused = (DBAPIError, PostroomError)
 
 
 @pytest.fixture
-def record(database: Database) -> StoredApprovals:
-    return StoredApprovals(database, MINT.mint, expiration)
+def desk(database: Database, clock: FakeClock) -> DecidingDesk:
+    return deciding_desk(database, clock)
 
 
-def none(_: Sequence[StandingRule]) -> Sequence[StandingRule]:
-    return []
+@pytest.fixture
+def record(desk: DecidingDesk) -> StoredApprovals:
+    return desk.record
+
+
+def codes(outcomes: Sequence[object]) -> list[str]:
+    """Why those were refused who were."""
+    return [one.fields[0].code for one in outcomes if isinstance(one, ValidationError)]
 
 
 def choosing(new: NewDelivery) -> Callable[[Sequence[StandingRule]], Sequence[StandingRule]]:
     arguments = arguments_of(content_of(new), new.origin_butler)
     return partial(standing, arguments=arguments, risk=Risk.MEDIUM, now_us=new.created_at_us)
-
-
-def approving(actor: str = "user:ann", now_us: int = NOW, **changes: Any) -> Callable[[Action], Ruling]:
-    def judge(action: Action) -> Ruling:
-        agreed = replace(action.content, **changes)
-        return approval(
-            action, actor=actor, now_us=now_us, seen_hash=None, content=agreed, edited=tuple(sorted(changes))
-        )
-
-    return judge
 
 
 def rule(constraints: dict[str, Any], **changes: Any) -> StandingRule:
@@ -88,7 +90,7 @@ async def test_a_parked_delivery_its_action_and_the_audit_are_one_transaction(
 ) -> None:
     new = new_delivery()
 
-    inserted = await record.park(new, PARKING, none)
+    inserted = await record.park(new, terms())
 
     assert (inserted.created, inserted.snapshot.status) == (True, Status.AWAITING_APPROVAL)
     action = await record.action(new.id)
@@ -104,14 +106,14 @@ async def test_when_a_step_of_parking_fails_nothing_is_left_behind(database: Dat
 
     new = new_delivery()
     with pytest.raises(LookupError):
-        await record.park(new, PARKING, broken)
+        await record.park(new, terms(broken))
 
     assert await status_of(database, new.id) is None
     assert await rows(database, select(approval_events)) == []
 
 
 async def test_a_parked_delivery_is_never_claimed(database: Database, record: StoredApprovals) -> None:
-    await record.park(new_delivery(), PARKING, none)
+    await record.park(new_delivery(), terms())
 
     claims = await ledger_of(database).claim("telegram", now_us=NOW * 2, lease_until_us=NOW * 3, limit=10)
 
@@ -122,10 +124,10 @@ async def test_a_key_that_is_taken_gets_the_first_one_and_a_rule_loses_no_use(
     database: Database, record: StoredApprovals
 ) -> None:
     first, again = new_delivery(idempotency_key="same"), new_delivery(idempotency_key="same")
-    await record.park(first, PARKING, none)
+    await record.park(first, terms())
     await record.add_rule(rule({}, max_uses=1))
 
-    inserted = await record.park(again, PARKING, choosing(again))
+    inserted = await record.park(again, terms(choosing(again)))
 
     assert (inserted.created, inserted.snapshot.id) == (False, first.id)
     assert [one.use_count for one in await record.rules()] == [0]
@@ -134,7 +136,7 @@ async def test_a_key_that_is_taken_gets_the_first_one_and_a_rule_loses_no_use(
 async def test_fifty_arrivals_with_one_key_make_one_action(database: Database, record: StoredApprovals) -> None:
     arrivals = [new_delivery(idempotency_key="same") for _ in range(50)]
 
-    inserted = await asyncio.gather(*(record.park(new, PARKING, none) for new in arrivals))
+    inserted = await asyncio.gather(*(record.park(new, terms()) for new in arrivals))
 
     assert sum(one.created for one in inserted) == 1
     assert len({one.snapshot.id for one in inserted}) == 1
@@ -142,141 +144,142 @@ async def test_fifty_arrivals_with_one_key_make_one_action(database: Database, r
 
 
 async def test_one_origin_cannot_fill_a_persons_day(database: Database, record: StoredApprovals) -> None:
-    few = replace(PARKING, most_pending=2)
+    few = terms(most_pending=2)
     for _ in range(2):
-        await record.park(new_delivery(), few, none)
+        await record.park(new_delivery(), few)
 
     with pytest.raises(OverloadRejected) as caught:
-        await record.park(new_delivery(), few, none)
-    other = await record.park(new_delivery(origin_butler="health"), few, none)
+        await record.park(new_delivery(), few)
+    other = await record.park(new_delivery(origin_butler="health"), few)
 
     assert caught.value.limit_type == "approvals"
     assert other.created
     assert len(await rows(database, select(delivery_requests.c.id))) == 3
 
 
-async def test_fifty_people_who_agree_at_once_release_one_delivery(database: Database, record: StoredApprovals) -> None:
-    new = new_delivery()
-    await record.park(new, PARKING, none)
+async def test_fifty_people_who_agree_at_once_release_one_delivery(database: Database, desk: DecidingDesk) -> None:
+    action = await desk.park()
 
-    rulings = await asyncio.gather(*(record.decide(new.id, approving(f"user:{n}")) for n in range(50)))
+    people = [Principal(Role.USER, str(number)) for number in range(50)]
+    agreed = [desk.approvals.approve(who, action.id) for who in people]
+    outcomes = await asyncio.gather(*agreed, return_exceptions=True)
 
-    refused = [ruling.refusal.code for found in rulings if found and (ruling := found[1]).refusal]
-    assert refused == ["already_decided"] * 49
-    assert await event_types(record, new.id) == [ApprovalEventType.ACTION_QUEUED, ApprovalEventType.ACTION_APPROVED]
+    assert codes(outcomes) == ["already_decided"] * 49
+    assert await desk.types(action.id) == [ApprovalEventType.ACTION_QUEUED, ApprovalEventType.ACTION_APPROVED]
     ledger = ledger_of(database)
     claims = [await ledger.claim("telegram", now_us=NOW, lease_until_us=NOW + 1, limit=10) for _ in range(2)]
     assert [len(one) for one in claims] == [1, 0]
-    assert claims[0][0].message == new.message
+    assert claims[0][0].message == action.content.message
 
 
-async def test_agreeing_and_rejecting_at_once_ends_in_one_of_the_two(
-    database: Database, record: StoredApprovals
+async def test_agreeing_rejecting_and_running_out_of_time_at_once_ends_in_one_of_them(
+    desk: DecidingDesk, database: Database, clock: FakeClock
 ) -> None:
-    deliveries = [new_delivery() for _ in range(20)]
-    for new in deliveries:
-        await record.park(new, PARKING, none)
-    refuse = partial(rejection, actor="user:bob", now_us=NOW, reason="no")
+    parked = [await desk.park() for _ in range(20)]
+    later = deciding_desk(database, FakeClock(clock.now_us() + 100 * HOUR_US))
 
-    decided = [record.decide(new.id, judge) for new in deliveries for judge in (approving(), refuse)]
-    await asyncio.gather(*decided, *(record.expire(START_US + 100 * HOUR_US) for _ in range(3)))
+    decided = [desk.approvals.approve(ANN, one.id) for one in parked]
+    decided += [desk.approvals.reject(BOB, one.id, "no") for one in parked]
+    await asyncio.gather(*decided, *(later.approvals.page(ANN) for _ in range(3)), return_exceptions=True)
 
-    for new in deliveries:
-        action = await record.action(new.id)
-        assert action is not None
+    for one in parked:
+        action = await desk.now(one.id)
         expected = Status.PENDING if action.status is ActionStatus.APPROVED else Status.FAILED
-        assert (action.delivery_status, len(await record.events(new.id))) == (expected, 2)
+        assert (action.delivery_status, len(await desk.types(one.id))) == (expected, 2)
 
 
-async def test_an_edit_is_what_is_sent_and_the_audit_knows_both_hashes(
-    database: Database, record: StoredApprovals
-) -> None:
-    new = new_delivery()
-    await record.park(new, PARKING, none)
+async def test_an_edit_is_what_is_sent_and_the_audit_knows_both_hashes(database: Database, desk: DecidingDesk) -> None:
+    action = await desk.park()
 
-    await record.decide(new.id, approving(message="At nine", address="777"))
+    done, _ = await desk.approvals.approve(ANN, action.id, edits={"message": "At nine", "recipient": "777"})
 
     claims = await ledger_of(database).claim("telegram", now_us=NOW, lease_until_us=NOW + 1, limit=10)
     assert [(one.message, one.address, one.order_key) for one in claims] == [("At nine", "777", "telegram:777")]
-    action, (_, decided) = await record.action(new.id), await record.events(new.id)
+    _, decided = await desk.record.events(action.id)
     after = content(message="At nine", address="777").hash
-    assert action is not None and action.edited and action.content_hash == after
+    assert done.edited and done.content_hash == after
     assert decided.metadata == {
-        "content_hash": content_of(new).hash,
-        "edited": ["address", "message"],
+        "content_hash": action.content_hash,
+        "edited": ["message", "recipient"],
         "content_hash_after": after,
     }
+    assert (await desk.question(action)).reason == "edited: message, recipient"
 
 
-async def test_a_byte_changed_behind_our_back_is_refused_and_recorded(
-    database: Database, record: StoredApprovals
-) -> None:
-    new = new_delivery()
-    await record.park(new, PARKING, none)
+async def test_a_byte_changed_behind_our_back_is_refused_and_recorded(database: Database, desk: DecidingDesk) -> None:
+    action = await desk.park()
     await change(database, update(delivery_requests).values(message_content="See you at eighT"))
 
-    found = await record.decide(new.id, approving())
+    with pytest.raises(ValidationError) as caught:
+        await desk.approvals.approve(ANN, action.id)
 
-    assert found is not None and found[1].refusal is not None
-    assert found[1].refusal.code == "content_changed"
-    assert await status_of(database, new.id) is Status.AWAITING_APPROVAL
-    assert await event_types(record, new.id) == [ApprovalEventType.ACTION_QUEUED, ApprovalEventType.DECISION_REFUSED]
+    assert codes([caught.value]) == ["content_changed"]
+    assert await status_of(database, action.id) is Status.AWAITING_APPROVAL
+    assert await desk.types(action.id) == [ApprovalEventType.ACTION_QUEUED, ApprovalEventType.DECISION_REFUSED]
 
 
-@pytest.mark.parametrize("column", ["message_content", "address", "subject", "thread", "channel", "emoji", "intent"])
 async def test_once_it_may_be_sent_the_database_refuses_to_change_a_word(
-    database: Database, record: StoredApprovals, column: str
+    database: Database, desk: DecidingDesk
 ) -> None:
-    new = new_delivery()
-    await record.park(new, PARKING, none)
-    await record.decide(new.id, approving())
+    action = await desk.park()
+    await desk.approvals.approve(ANN, action.id)
 
-    with pytest.raises(Refused):
-        await change(database, update(delivery_requests).values({column: "reply" if column == "intent" else "x"}))
+    for column in ("message_content", "address", "subject", "thread", "channel", "emoji", "intent"):
+        with pytest.raises(Refused):
+            await change(database, update(delivery_requests).values({column: "reply" if column == "intent" else "x"}))
 
-    action = await record.action(new.id)
-    assert action is not None and action.content == content_of(new)
+    assert (await desk.now(action.id)).content == action.content
 
 
-async def test_a_rejection_fails_the_delivery_with_the_reason(database: Database, record: StoredApprovals) -> None:
-    new = new_delivery()
-    await record.park(new, PARKING, none)
+async def test_a_rejection_fails_the_delivery_with_the_reason(database: Database, desk: DecidingDesk) -> None:
+    action = await desk.park()
 
-    await record.decide(new.id, partial(rejection, actor="user:ann", now_us=NOW, reason="not today"))
+    await desk.approvals.reject(ANN, action.id, "not today")
 
-    snapshot = await ledger_of(database).get(new.id)
+    snapshot = await ledger_of(database).get(action.id)
     assert snapshot is not None and snapshot.failure is not None
-    assert (snapshot.status, snapshot.failure.message) == (
-        Status.FAILED,
-        "a person rejected this message: not today",
-    )
-    assert [event.reason for event in await record.events(new.id)] == [None, "not today"]
+    assert (snapshot.status, snapshot.failure.message) == (Status.FAILED, "a person rejected this message: not today")
+    assert [event.reason for event in await desk.record.events(action.id)] == [None, "not today"]
 
 
-async def test_what_nobody_decided_expires_when_its_time_is_over(database: Database, record: StoredApprovals) -> None:
-    soon, later = new_delivery(), new_delivery()
-    await record.park(soon, replace(PARKING, expires_at_us=NOW), none)
-    await record.park(later, PARKING, none)
+async def test_what_nobody_decided_expires_when_its_time_is_over(
+    database: Database, desk: DecidingDesk, clock: FakeClock
+) -> None:
+    """By whoever keeps the time of questions, and by whoever looks at what waits."""
+    soon = await desk.park(parking={"expires_at_us": NOW})
+    later = await desk.park()
+    engine, times = Questions(desk.questions, clock), Timekeeper(StoredMoments(database), Marks(database), clock)
 
-    assert await record.expire(NOW - 1) == 0
-    assert await record.expire(NOW) == 1
-    assert await record.expire(NOW) == 0
+    async def take(due: Due) -> int | None:
+        await engine.take(due)
+        return None
+
+    times.keep(MOMENTS, take)
+    await clock.advance(3599)
+    await times.look()
+    await times.idle()
+    assert await status_of(database, soon.id) is Status.AWAITING_APPROVAL
+    await clock.advance(1)
+    await times.look()
+    await times.idle()
 
     assert await status_of(database, soon.id) is Status.FAILED
     assert await status_of(database, later.id) is Status.AWAITING_APPROVAL
-    assert await event_types(record, soon.id) == [ApprovalEventType.ACTION_QUEUED, ApprovalEventType.ACTION_EXPIRED]
+    assert await desk.types(soon.id) == [ApprovalEventType.ACTION_QUEUED, ApprovalEventType.ACTION_EXPIRED]
+    ended = await desk.now(soon.id)
+    assert (ended.status, ended.decided_by, ended.decided_at_us) == (ActionStatus.EXPIRED, "expiry", NOW)
 
 
-async def test_a_decision_that_comes_too_late_expires_the_action_in_the_same_step(
-    database: Database, record: StoredApprovals
-) -> None:
-    new = new_delivery()
-    await record.park(new, PARKING, none)
+async def test_a_decision_that_comes_too_late_ends_it(database: Database, desk: DecidingDesk, clock: FakeClock) -> None:
+    action = await desk.park(parking={"expires_at_us": NOW})
+    await clock.advance(3600)
 
-    found = await record.decide(new.id, approving(now_us=PARKING.expires_at_us))
+    with pytest.raises(ValidationError) as caught:
+        await desk.approvals.approve(ANN, action.id)
 
-    assert found is not None and found[1].refusal is not None and found[1].refusal.code == "too_late"
-    assert (found[0].status, await status_of(database, new.id)) == (ActionStatus.EXPIRED, Status.FAILED)
+    assert codes([caught.value]) == ["too_late"]
+    found = await desk.now(action.id)
+    assert (found.status, await status_of(database, action.id)) == (ActionStatus.EXPIRED, Status.FAILED)
 
 
 async def test_a_standing_rule_lets_pass_and_is_counted(database: Database, record: StoredApprovals) -> None:
@@ -284,7 +287,7 @@ async def test_a_standing_rule_lets_pass_and_is_counted(database: Database, reco
     await record.add_rule(made)
     new = new_delivery()
 
-    inserted = await record.park(new, PARKING, choosing(new))
+    inserted = await record.park(new, terms(choosing(new)))
 
     assert inserted.snapshot.status is Status.PENDING
     action = await record.action(new.id)
@@ -299,7 +302,7 @@ async def test_the_last_uses_of_a_rule_go_to_as_many_as_there_are(database: Data
     arrivals = [new_delivery() for _ in range(50)]
 
     async def arrive(new: NewDelivery) -> Inserted:
-        return await record.park(new, PARKING, choosing(new))
+        return await record.park(new, terms(choosing(new)))
 
     inserted = await asyncio.gather(*map(arrive, arrivals))
 
@@ -316,10 +319,9 @@ async def test_when_the_best_rule_is_spent_the_next_one_is_asked(database: Datab
         return [spent, spare]
 
     for _ in range(2):
-        await record.park(new_delivery(), PARKING, both)
+        await record.park(new_delivery(), terms(both))
 
-    used = {row.approval_rule_id for row in await rows(database, select(pending_actions))}
-    assert used == {spent.id, spare.id}
+    assert {one.rule_id for one in await record.page(ActionStatus.APPROVED, None, 10)} == {spent.id, spare.id}
 
 
 @pytest.mark.parametrize("ended", ["revoked", "expired"])
@@ -334,7 +336,7 @@ async def test_a_rule_that_ends_after_it_was_read_is_not_used(
     def stale(_: Sequence[StandingRule]) -> Sequence[StandingRule]:
         return [made]
 
-    inserted = await record.park(new_delivery(), PARKING, stale)
+    inserted = await record.park(new_delivery(), terms(stale))
 
     assert inserted.snapshot.status is Status.AWAITING_APPROVAL
 
@@ -353,41 +355,27 @@ async def test_revoking_twice_is_revoking_once(database: Database, record: Store
     assert (await rows(database, counted.where(approval_events.c.event_type == "rule_revoked")))[0][0] == 1
 
 
-async def test_an_approval_can_make_its_rule_in_the_same_step(database: Database, record: StoredApprovals) -> None:
-    new, made = new_delivery(), rule({"recipient": {"type": "pattern", "value": "5*"}, "subject": {"type": "any"}})
-    await record.park(new, PARKING, none)
+async def test_an_approval_can_make_its_rule_in_the_same_step(desk: DecidingDesk) -> None:
+    action = await desk.park()
+    wish = {"constraints": {"recipient": {"type": "pattern", "value": "5*"}, "subject": {"type": "any"}}}
 
-    def judge(action: Action) -> Ruling:
-        return approval(action, actor="user:ann", now_us=NOW, seen_hash=None, content=action.content, rule=made)
+    _, made = await desk.approvals.approve(ANN, action.id, create_rule=parse_rule_request({**wish, "max_uses": 2}))
 
-    await record.decide(new.id, judge)
-
-    assert await record.rules() == [made]
+    assert await desk.record.rules() == [made]
 
 
-async def test_pages_are_newest_first_and_go_on_where_the_last_one_ended(
-    database: Database, record: StoredApprovals
-) -> None:
-    made = [new_delivery() for _ in range(5)]
-    for new in made:
-        await record.park(new, PARKING, none)
-    await record.decide(made[0].id, approving())
+async def test_pages_are_newest_first_and_go_on_where_the_last_one_ended(desk: DecidingDesk) -> None:
+    made = [await desk.park() for _ in range(6)]
+    await desk.approvals.approve(ANN, made[0].id)
+    await desk.approvals.reject(ANN, made[1].id, "no")
 
-    first = await record.page(ActionStatus.PENDING, None, 3)
-    rest = await record.page(ActionStatus.PENDING, first[-1].id, 3)
+    first = await desk.approvals.page(ANN, limit=3)
+    rest = await desk.approvals.page(ANN, cursor=first.next_cursor, limit=3)
 
-    assert [one.id for one in [*first, *rest]] == [new.id for new in reversed(made[1:])]
-    assert len(await record.page(None, None, 100)) == 5
-
-
-async def test_each_action_is_asked_about_until_it_was(database: Database, record: StoredApprovals) -> None:
-    first, second = new_delivery(), new_delivery()
-    for new in (first, second):
-        await record.park(new, PARKING, none)
-
-    await record.asked(first.id, NOW)
-
-    assert [one.id for one in await record.unasked(10)] == [second.id]
+    assert [one.id for one in [*first.actions, *rest.actions]] == [one.id for one in reversed(made[2:])]
+    for status, wanted in (("approved", [made[0].id]), ("rejected", [made[1].id]), ("expired", [])):
+        assert [one.id for one in (await desk.approvals.page(ANN, status=status)).actions] == wanted
+    assert len((await desk.approvals.page(ANN, status="all")).actions) == 6
 
 
 @pytest.mark.parametrize(
@@ -398,7 +386,7 @@ async def test_each_action_is_asked_about_until_it_was(database: Database, recor
     ],
 )
 async def test_the_audit_trail_only_grows(database: Database, record: StoredApprovals, statement: Any) -> None:
-    await record.park(new_delivery(), PARKING, none)
+    await record.park(new_delivery(), terms())
     before = await rows(database, select(approval_events))
 
     with pytest.raises(Refused):
@@ -422,13 +410,12 @@ async def test_an_event_is_about_an_action_or_a_rule(database: Database) -> None
         await change(database, event)
 
 
-async def test_the_database_itself_takes_a_decision_only_once(database: Database, record: StoredApprovals) -> None:
-    new = new_delivery()
-    await record.park(new, PARKING, none)
-    await record.decide(new.id, partial(rejection, actor="user:ann", now_us=NOW, reason="no"))
+async def test_the_database_itself_takes_a_decision_only_once(database: Database, desk: DecidingDesk) -> None:
+    action = await desk.park()
+    await desk.approvals.reject(ANN, action.id, "no")
 
     with pytest.raises(Refused):
-        await change(database, update(pending_actions).values(status="approved"))
+        await change(database, update(questions).values(answered_by="{}"))
     with pytest.raises(Refused):
         await change(database, update(delivery_requests).values(status="pending"))
 
@@ -456,10 +443,9 @@ async def test_the_migration_makes_the_tables_the_code_describes(database: Datab
 async def test_a_store_that_is_gone_parks_nothing_and_says_so(tmp_path: Path) -> None:
     async with opened_file(tmp_path) as database:
         await change(database, text("DROP TABLE approval_events"))
-        record = StoredApprovals(database, MINT.mint, expiration)
-        new = new_delivery()
+        record, new = StoredApprovals(database, MINT.mint), new_delivery()
 
         with pytest.raises(PostroomError, match="store is not available"):
-            await record.park(new, PARKING, none)
+            await record.park(new, terms())
 
         assert await status_of(database, new.id) is None

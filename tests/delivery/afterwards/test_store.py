@@ -7,19 +7,21 @@ from dataclasses import replace
 
 import pytest
 from sqlalchemy import Connection, select
+from tests.approvals.parked import deciding_desk
+from tests.clock import FakeClock
 from tests.opened_database import ledger_of
 from tests.support.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
 
 from postroom.approvals.model import ActionStatus, Parking
-from postroom.approvals.rules import approval, expiration
-from postroom.approvals.store.approvals import StoredApprovals
 from postroom.approvals.store.steps import ParkedDeliveries, StandingTerms
 from postroom.delivery.afterwards.rules import CorrectionAct, CorrectionStanding, How, KeptCorrection
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.model import NewDelivery
 from postroom.delivery.store.tables import delivery_corrections, delivery_requests
 from postroom.kernel.database.engine import Database
+from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import DeliveryId, IdMint
+from postroom.kernel.values.principal import OPERATOR
 from postroom.message.delivery import DeliveryEvent, Format, Receipt, Status
 from postroom.message.wishes import Risk
 
@@ -151,50 +153,36 @@ async def test_what_may_have_left_does_not_wait(database: Database) -> None:
 
 @pytest.mark.requirement("content:a-revised-text-is-approved-anew")
 async def test_what_was_approved_and_not_yet_sent_is_parked_anew(database: Database) -> None:
-    approvals, new = StoredApprovals(database, MINT.mint, expiration), new_delivery(message="Dinner at 8")
-    await approvals.park(new, TERMS.parking, lambda rules: ())
-    agreed = await approvals.action(new.id)
-    assert agreed is not None
-    await approvals.decide(
-        new.id,
-        lambda action: approval(
-            action, actor="operator", now_us=NOON_US, seen_hash=agreed.content_hash, content=action.content
-        ),
-    )
+    desk, new = deciding_desk(database, FakeClock(NOON_US)), new_delivery(message="Dinner at 8")
+    await desk.record.park(new, TERMS)
+    agreed = await desk.now(new.id)
+    await desk.approvals.approve(OPERATOR, new.id, content_hash=agreed.content_hash)
 
     before = await seen(database, new)
     snapshot = await record(database).reword(before, worded(before), kept(new), TERMS)
-    again = await approvals.action(new.id)
+    again = await desk.now(new.id)
 
     assert before.status is Status.PENDING
     assert snapshot is not None and snapshot.status is Status.AWAITING_APPROVAL
-    assert again is not None
     assert (again.status, again.revised, again.decided_by) == (ActionStatus.PENDING, True, None)
     assert again.content_hash == again.content.hash != agreed.content_hash
 
 
 @pytest.mark.requirement("content:a-revised-text-is-approved-anew")
 async def test_of_an_approval_and_a_new_text_one_wins(database: Database) -> None:
-    approvals = StoredApprovals(database, MINT.mint, expiration)
+    desk = deciding_desk(database, FakeClock(NOON_US))
     for number in range(6):
         new = new_delivery(message="Dinner at 8", address=str(number))
-        await approvals.park(new, TERMS.parking, lambda rules: ())
-        action, before = await approvals.action(new.id), await seen(database, new)
-        assert action is not None
-        old = action.content_hash
+        await desk.record.park(new, TERMS)
+        old, before = (await desk.now(new.id)).content_hash, await seen(database, new)
 
         decided, reworded = await asyncio.gather(
-            approvals.decide(
-                new.id,
-                lambda one, old=old: approval(  # type: ignore[misc]
-                    one, actor="operator", now_us=NOON_US, seen_hash=old, content=one.content
-                ),
-            ),
+            desk.approvals.approve(OPERATOR, new.id, content_hash=old),
             record(database).reword(before, worded(before), kept(new), TERMS),
+            return_exceptions=True,
         )
 
-        assert decided is not None
-        approved = decided[1].refusal is None
+        approved = not isinstance(decided, ValidationError)
         assert approved is (reworded is None)
         after = await row(database, new.id)
         wanted = ("pending", "Dinner at 8") if approved else ("awaiting_approval", "Dinner at 9")

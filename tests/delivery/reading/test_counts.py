@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 from tests.clock import START_US
 from tests.support.delivery_rows import NOON_US, attempt_row, request_row, write
 
-from postroom.approvals.store.steps import was_refused
+from postroom.approvals.store.tables import was_refused
 from postroom.delivery.reading.counts import (
     Depth,
     Figures,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,22 +11,25 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
+    and_,
     delete,
-    exists,
     func,
     insert,
     literal_column,
+    not_,
     or_,
     select,
     update,
 )
 
+from postroom.approvals.card import approval_question
 from postroom.approvals.model import (
     Action,
     ActionStatus,
     ApprovalDecision,
     ApprovalEvent,
     ApprovalEventType,
+    Choose,
     Content,
     Parking,
     StandingRule,
@@ -52,13 +55,26 @@ from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import attachments_of_text
 from postroom.message.delivery import DeliveryEvent, Status, after, folded
 from postroom.message.markup import markup_of_text
-from postroom.questions.model import QuestionMove, SubjectKind, ended
-from postroom.questions.store.steps import end_question, hold_questions
+from postroom.questions.model import (
+    QuestionChange,
+    QuestionEventType,
+    QuestionMove,
+    QuestionStatus,
+    SubjectKind,
+    ended,
+)
+from postroom.questions.store.steps import append, end_question, hold_questions, insert_question
+from postroom.questions.store.tables import questions
 
 _WITHDRAWN: Final = "withdrawn"
-_PENDING: Final = str(ActionStatus.PENDING)
 _FULL_RETRY_SECONDS: Final = 300.0
-_NOT_LET_GO: Final = (str(ActionStatus.REJECTED), str(ActionStatus.EXPIRED))
+_DECISIONS: Final = {
+    ApprovalEventType.ACTION_AUTO_APPROVED: ActionStatus.APPROVED,
+    ApprovalEventType.ACTION_APPROVED: ActionStatus.APPROVED,
+    ApprovalEventType.ACTION_REJECTED: ActionStatus.REJECTED,
+    ApprovalEventType.ACTION_EXPIRED: ActionStatus.EXPIRED,
+    ApprovalEventType.ACTION_WITHDRAWN: ActionStatus.EXPIRED,
+}
 
 Mint = Callable[[int], str]
 
@@ -68,102 +84,62 @@ class StandingTerms:
     """`choose` picks, of the rules that stand, those that agree to the message."""
 
     parking: Parking
-    choose: Callable[[Sequence[StandingRule]], Sequence[StandingRule]]
+    choose: Choose
 
-    def park_again(
-        self,
-        connection: Connection,
-        mint: Mint,
-        new: NewDelivery,
-        *,
-        was: str | None,
-        actor: str,
-        at_us: int,
-    ) -> bool:
+    def park(self, connection: Connection, mint: Mint, new: NewDelivery) -> bool:
+        """With the question about it; True when a standing rule has agreed to it already, and nobody is asked."""
+        return self._parked(connection, mint, new, new.created_at_us, f"butler:{new.agent}")
+
+    def park_again(self, connection: Connection, mint: Mint, new: NewDelivery, *, actor: str, at_us: int) -> bool:
         """
-        The approval begins anew with the new text; True when a standing rule has agreed to it already.
+        The approval begins anew with the new text.
 
         The question about the old text ends, so that no card of it decides anything, and the people are asked again.
         """
-        close_cards(connection, new.id, QuestionMove.SUPERSEDE, at_us)
-        if was != _PENDING:  # it comes back from those that may be sent
+        for question in hold_questions(connection, SubjectKind.APPROVAL, [new.id]):
+            end_question(connection, question, ended(question, QuestionMove.SUPERSEDE, at_us))
+        connection.execute(delete(pending_actions).where(pending_actions.c.id == new.id))
+        return self._parked(connection, mint, new, at_us, actor, again=True)
+
+    def _parked(
+        self, connection: Connection, mint: Mint, new: NewDelivery, at_us: int, actor: str, *, again: bool = False
+    ) -> bool:
+        rule = next((one for one in self.choose(all_rules(connection)) if use(connection, one, at_us)), None)
+        question = None
+        if rule is None:
             refuse_flood(connection, new.agent, self.parking.most_pending)
-        rules = self.choose(all_rules(connection))
-        rule = next((one for one in rules if use(connection, one, at_us)), None)
-        values = _action(new, self.parking, rule, at_us)
-        if was == _PENDING:
-            connection.execute(update(pending_actions).where(pending_actions.c.id == new.id).values(values))
-        else:  # a decision is taken once: the old one stays in the audit trail, and another is to be taken
-            connection.execute(delete(pending_actions).where(pending_actions.c.id == new.id))
-            connection.execute(pending_actions.insert().values(id=new.id, origin_butler=new.agent, **values))
-        kept = {"content_hash": values["content_hash"], "risk": values["risk"]}
-        _log(connection, mint, ApprovalEventType.ACTION_REVISED, new.id, actor, at_us, metadata=kept)
+            question = approval_question(new, self.parking, id=mint(at_us), now_us=at_us, again=again)
+        parked: Columns = {"content_hash": content_of(new).hash, "risk": str(self.parking.risk)}
+        asked = {"question_id": question.id if question else None, "requested_at": at_us, "edited": False}
+        connection.execute(insert(pending_actions).values(id=new.id, origin_butler=new.agent, **asked, **parked))
+        if again or question is not None:
+            kind = ApprovalEventType.ACTION_REVISED if again else ApprovalEventType.ACTION_QUEUED
+            log(connection, mint, kind, actor, at_us, action_id=new.id, metadata=parked)
         if rule is not None:
-            kind = ApprovalEventType.ACTION_AUTO_APPROVED
-            _log(connection, mint, kind, new.id, f"rule:{rule.id}", at_us, rule_id=rule.id, metadata=kept)
-        return rule is not None
+            kind, by = ApprovalEventType.ACTION_AUTO_APPROVED, f"rule:{rule.id}"
+            log(connection, mint, kind, by, at_us, action_id=new.id, rule_id=rule.id, metadata=parked)
+        if question is not None:
+            insert_question(connection, question)
+            append(connection, QuestionChange(question=question, event=QuestionEventType.OPENED, at_us=at_us))
+        return question is None
 
 
 class ParkedDeliveries:
     """What is parked, for whoever changes a delivery in the same transaction."""
 
-    def hold(self, connection: Connection, delivery_id: DeliveryId) -> str | None:
-        """Its status, under its lock: who decides just now comes before, or finds another text."""
-        asked = select(pending_actions.c.status).where(pending_actions.c.id == delivery_id).with_for_update()
-        status: str | None = connection.execute(asked).scalar()
-        return status
+    def hold(self, connection: Connection, delivery_id: DeliveryId) -> None:
+        """Who decides just now comes before, or finds another text."""
+        hold_questions(connection, SubjectKind.APPROVAL, [delivery_id])
 
     def close(self, connection: Connection, mint: Mint, delivery_id: DeliveryId, *, actor: str, at_us: int) -> None:
         """There is nothing left to decide; its cards say so."""
-        held = pending_actions.c.id == delivery_id, pending_actions.c.status == _PENDING
-        over = {
-            "status": str(ActionStatus.EXPIRED),
-            "decided_by": actor,
-            "decided_at": at_us,
-            "decision_reason": _WITHDRAWN,
-        }
-        if connection.execute(update(pending_actions).where(*held).values(over)).rowcount:
-            _log(connection, mint, ApprovalEventType.ACTION_WITHDRAWN, delivery_id, actor, at_us)
-        close_cards(connection, delivery_id, QuestionMove.CANCEL, at_us)
+        for question in hold_questions(connection, SubjectKind.APPROVAL, [delivery_id]):
+            log(connection, mint, ApprovalEventType.ACTION_WITHDRAWN, actor, at_us, action_id=delivery_id)
+            end_question(connection, question, ended(question, QuestionMove.CANCEL, at_us))
 
 
-def was_refused() -> ColumnElement[bool]:
-    """Of a row of deliveries: a person did not let it go, or none decided in time."""
-    return exists().where(pending_actions.c.id == delivery_requests.c.id, pending_actions.c.status.in_(_NOT_LET_GO))
-
-
-def close_cards(connection: Connection, action_id: DeliveryId, move: QuestionMove, at_us: int) -> None:
-    for question in hold_questions(connection, SubjectKind.APPROVAL, [action_id]):
-        end_question(connection, question, ended(question, move, at_us))
-
-
-def _action(new: NewDelivery, parking: Parking, rule: StandingRule | None, at_us: int) -> Columns:
-    return {
-        "content_hash": content_of(new).hash,
-        "risk": str(parking.risk),
-        "status": str(ActionStatus.APPROVED if rule else ActionStatus.PENDING),
-        "requested_at": at_us,
-        "expires_at": parking.expires_at_us,
-        "asked_at": None,
-        "decided_by": f"rule:{rule.id}" if rule else None,
-        "decided_at": at_us if rule else None,
-        "decision_reason": None,
-        "approval_rule_id": rule.id if rule else None,
-        "edited": False,
-    }
-
-
-def _log(
-    connection: Connection,
-    mint: Mint,
-    kind: ApprovalEventType,
-    action_id: DeliveryId,
-    actor: str,
-    at_us: int,
-    **about: Any,
-) -> None:
-    event = ApprovalEvent(id=mint(at_us), type=kind, actor=actor, at_us=at_us, action_id=action_id, **about)
-    insert_event(connection, event)
+def log(connection: Connection, mint: Mint, kind: ApprovalEventType, actor: str, at_us: int, **about: Any) -> None:
+    insert_event(connection, ApprovalEvent(id=mint(at_us), type=kind, actor=actor, at_us=at_us, **about))
 
 
 # How rows of the approval tables become values, and values rows.
@@ -187,29 +163,70 @@ _CONTENT: Final = [
 # ---- rows ----
 
 
+_trail = approval_events.alias("trail")
+_LAST_DECISION: Final = (
+    select(func.max(_trail.c.id))
+    .where(_trail.c.action_id == pending_actions.c.id, _trail.c.event_type.in_(map(str, _DECISIONS)))
+    .scalar_subquery()
+)
+_decision = approval_events.alias("decision")
+
+
 def actions() -> Select[Any]:
-    """Every action with the delivery it stands for."""
-    delivery = delivery_requests.c
-    return select(
-        pending_actions,
-        *_CONTENT,
-        delivery.request_id,
-        delivery.request_envelope,
-        delivery.created_at.label("delivery_created_at"),
-        delivery.status.label("delivery_status"),
-    ).join(delivery_requests, delivery.id == pending_actions.c.id)
+    """Every action with the delivery it stands for, its question, and the line of the trail that says how it ended."""
+    delivery, decision = delivery_requests.c, _decision.c
+    return (
+        select(
+            pending_actions,
+            *_CONTENT,
+            delivery.request_id,
+            delivery.request_envelope,
+            delivery.created_at.label("delivery_created_at"),
+            delivery.status.label("delivery_status"),
+            questions.c.status.label("question_status"),
+            func.coalesce(questions.c.expires_at, pending_actions.c.requested_at).label("expires_at"),
+            decision.event_type,
+            decision.actor,
+            decision.reason,
+            decision.rule_id,
+            decision.occurred_at,
+        )
+        .join(delivery_requests, delivery.id == pending_actions.c.id)
+        .outerjoin(questions, questions.c.id == pending_actions.c.question_id)
+        .outerjoin(_decision, decision.id == _LAST_DECISION)
+    )
 
 
 def action_of(row: Any) -> Action:
+    """As long as its question is open, a decision about an earlier text counts for nothing."""
+    waits = row.question_status == str(QuestionStatus.OPEN)
+    kind = ApprovalEventType(row.event_type) if row.event_type and not waits else None
     return read(
         Action,
         row,
         content=_content_of_row(row),
         envelope=envelope_of(row.request_envelope, row.message_content),
-        reason=row.decision_reason,
-        rule_id=row.approval_rule_id,
+        status=_DECISIONS[kind] if kind else ActionStatus.PENDING,
+        decided_by=row.actor if kind else None,
+        decided_at_us=row.occurred_at if kind else None,
+        reason=_WITHDRAWN if kind is ApprovalEventType.ACTION_WITHDRAWN else row.reason if kind else None,
+        rule_id=row.rule_id if kind is ApprovalEventType.ACTION_AUTO_APPROVED else None,
         revised=row.requested_at > row.delivery_created_at,
     )
+
+
+def waits() -> ColumnElement[bool]:
+    """Of a row of questions: it is about what is parked, and open."""
+    return and_(questions.c.status == str(QuestionStatus.OPEN), questions.c.subject_kind == str(SubjectKind.APPROVAL))
+
+
+def stands(status: ActionStatus) -> ColumnElement[bool]:
+    """Of a row of `actions`; what waits is little, and is found by that."""
+    waiting = pending_actions.c.id.in_(select(questions.c.subject_id).where(waits()))
+    if status is ActionStatus.PENDING:
+        return waiting
+    kinds = [str(kind) for kind, become in _DECISIONS.items() if become is status]
+    return and_(_decision.c.event_type.in_(kinds), not_(waiting))
 
 
 def _content_of_row(row: Any) -> Content:
@@ -268,15 +285,6 @@ def action_by_id(connection: Connection, action_id: str) -> Action | None:
     return action_of(row) if row else None
 
 
-def locked(*conditions: ColumnElement[bool], skip: bool = False) -> Select[Any]:
-    """For PostgreSQL; SQLite has one writer and needs no lock."""
-    return actions().where(*conditions).with_for_update(of=pending_actions, skip_locked=skip)
-
-
-def overdue(now_us: int) -> tuple[ColumnElement[bool], ...]:
-    return pending_actions.c.status == _PENDING, pending_actions.c.expires_at <= now_us
-
-
 def insert_delivery(connection: Connection, new: NewDelivery) -> bool:
     """False when the key is taken."""
     values = dict(zip(INSERT_COLUMNS, insert_values(new, None), strict=True))
@@ -290,16 +298,11 @@ def delivery_by_key(connection: Connection, key: str) -> Snapshot:
     return snapshot_of(connection.execute(select(*columns).where(delivery_requests.c.idempotency_key == key)).one())
 
 
-def insert_action(connection: Connection, new: NewDelivery, parking: Parking, rule: StandingRule | None = None) -> None:
-    """Approved already where a rule has agreed to it."""
-    row = _action(new, parking, rule, new.created_at_us)
-    connection.execute(insert(pending_actions).values(id=new.id, origin_butler=new.agent, **row))
-
-
 def refuse_flood(connection: Connection, agent: str, most: int) -> None:
     """A person's attention is a limit like any other."""
-    table = pending_actions.c
-    waiting = select(func.count()).where(table.origin_butler == agent, table.status == _PENDING)
+    mine = pending_actions.c.origin_butler == agent
+    waiting = select(func.count()).join_from(questions, pending_actions, pending_actions.c.id == questions.c.subject_id)
+    waiting = waiting.where(waits(), mine)
     if connection.execute(waiting).scalar_one() >= most:
         raise OverloadRejected(
             f"{most} messages of {agent} already wait for approval",

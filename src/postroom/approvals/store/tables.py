@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, ForeignKey, Index, Integer, Table, Text, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    Integer,
+    Table,
+    Text,
+    exists,
+)
 
-from postroom.approvals.model import ActionStatus
+from postroom.approvals.model import ApprovalEventType
 from postroom.delivery.store.tables import delivery_requests
-from postroom.kernel.database.schema import MESSENGER, metadata, one_of, partial_index
+from postroom.kernel.database.schema import MESSENGER, metadata, one_of
 from postroom.message.wishes import Risk
 
-_PENDING = text("status = 'pending'")
-
+# Whether it waits, until when, and who is asked is its question's; who decided, when and why, its line in the trail.
 pending_actions = Table(
     "pending_actions",
     metadata,
     Column("id", Text, ForeignKey(delivery_requests.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("question_id", Text),
     Column("origin_butler", Text, nullable=False),
     Column("content_hash", Text, nullable=False),
     Column("risk", Text, nullable=False),
-    Column("status", Text, nullable=False),
     Column("requested_at", BigInteger, nullable=False),
-    Column("expires_at", BigInteger, nullable=False),
-    Column("asked_at", BigInteger),
-    Column("decided_by", Text),
-    Column("decided_at", BigInteger),
-    Column("decision_reason", Text),
-    Column("approval_rule_id", Text),
     Column("edited", Boolean, nullable=False),
-    CheckConstraint(one_of("status", ActionStatus), name="status"),
     CheckConstraint(one_of("risk", Risk), name="risk"),
-    Index("ix_pending_actions_status_id", "status", "id"),
-    partial_index("ix_pending_actions_due", "expires_at", where=_PENDING),
-    partial_index("ix_pending_actions_origin", "origin_butler", where=_PENDING),
     schema=MESSENGER,
 )
 
@@ -79,3 +80,15 @@ heard_threads = Table(
     Column("heard_at", BigInteger, nullable=False),
     schema=MESSENGER,
 )
+
+NOT_LET_GO = (
+    str(ApprovalEventType.ACTION_REJECTED),
+    str(ApprovalEventType.ACTION_EXPIRED),
+    str(ApprovalEventType.ACTION_WITHDRAWN),
+)
+
+
+def was_refused() -> ColumnElement[bool]:
+    """Of a row of deliveries: a person did not let it go, or none decided in time."""
+    trail = approval_events.c
+    return exists().where(trail.action_id == delivery_requests.c.id, trail.event_type.in_(NOT_LET_GO))

@@ -174,7 +174,7 @@ class Corrections:
             raise ValidationError("it awaits an approval, and approvals are off")
         if gate is None or (seen.status is Status.PENDING and await gate.passes(new)):
             return None
-        return gate.terms(new, self._now())
+        return await gate.terms(new, self._now())
 
     async def _sent(
         self, asked: Correcting, seen: CorrectionStanding, request_id: str

@@ -184,7 +184,7 @@ class StoredCorrections:
         """With `terms` a person is asked anew. None when it is no longer as it was seen: look again."""
 
         def work(connection: Connection) -> Snapshot | None:
-            approval = self._parked.hold(connection, new.id)
+            self._parked.hold(connection, new.id)
             if not _held(connection, seen) or not _insert(connection, kept):
                 return None
             if seen.status is Status.PENDING:
@@ -197,9 +197,7 @@ class StoredCorrections:
                 "updated_at": kept.at_us,
             }
             connection.execute(update(delivery_requests).where(_requests.id == new.id).values(worded))
-            if terms is None or terms.park_again(
-                connection, self._mint, new, was=approval, actor=kept.actor, at_us=kept.at_us
-            ):
+            if terms is None or terms.park_again(connection, self._mint, new, actor=kept.actor, at_us=kept.at_us):
                 _move(connection, new.id, Status.AWAITING_APPROVAL, DeliveryEvent.APPROVE, updated_at=kept.at_us)
                 tell_others(connection, PENDING_CHANNEL)
             return _snapshot(connection, new.id)

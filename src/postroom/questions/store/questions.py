@@ -71,12 +71,18 @@ Decide = Callable[[Question], QuestionChange]
 
 
 class Ride(Protocol):
+    """What a question is about, where that is decided in the same transaction."""
+
     def hold(self, connection: Connection, subject: Subject) -> None:
         """Until the transaction ends, no one else decides it."""
         ...
 
     def decide(self, connection: Connection, question: Question, attempt: Attempt, verdict: Verdict) -> Verdict:
         """The accepted verdict, with what it decides written down; or why that cannot be decided any more."""
+        ...
+
+    def expire(self, connection: Connection, question: Question, at_us: int) -> None:
+        """Nobody answered in time."""
         ...
 
 
@@ -157,8 +163,12 @@ class StoredQuestions:
     async def about(self, subject: Subject) -> Sequence[Question]:
         return await self._database.read(lambda connection: steps.questions_about(connection, subject))
 
-    async def hear(self, attempt: Attempt, judge: Judge) -> Heard | None:
-        """None when there is no such question; an event that was heard before has its first verdict again."""
+    async def hear(self, attempt: Attempt, judge: Judge, ride: Ride | None = None) -> Heard | None:
+        """
+        None when there is no such question; an event that was heard before has its first verdict again.
+
+        `ride` stands for that of its subject, at a door where more is said than an answer.
+        """
 
         def work(connection: Connection) -> Heard | None:
             self._hold_subject(connection, attempt.question_id)
@@ -167,7 +177,7 @@ class StoredQuestions:
                 return None
             if verdict := _verdict_before(connection, attempt):
                 return Heard(verdict=verdict, question=question, repeated=True)
-            return self._judged(connection, question, attempt, judge)
+            return self._judged(connection, question, attempt, judge, ride or self._ride(question.subject))
 
         return await write_twice(self._database, work)
 
@@ -179,6 +189,9 @@ class StoredQuestions:
             if before is None:
                 return None
             change = decide(before)
+            is_expired = before.is_open and change.question.status is QuestionStatus.EXPIRED
+            if is_expired and (ride := self._ride(before.subject)):
+                ride.expire(connection, before, change.at_us)
             self._write(connection, before, change)
             return change
 
@@ -292,7 +305,7 @@ class StoredQuestions:
         return await self._database.read(work)
 
     def _hold_subject(self, connection: Connection, question_id: str) -> None:
-        """Before the question itself: whoever decides the subject elsewhere holds the two in this order."""
+        """An intent is held before its question: whoever decides it elsewhere holds the two in this order."""
         columns = (questions.c.subject_kind, questions.c.subject_id)
         row = connection.execute(select(*columns).where(questions.c.id == question_id)).first()
         subject = subject_of_row(row) if row else None
@@ -302,12 +315,14 @@ class StoredQuestions:
     def _ride(self, subject: Subject | None) -> Ride | None:
         return self._rides.get(subject.kind) if subject else None
 
-    def _judged(self, connection: Connection, question: Question, attempt: Attempt, judge: Judge) -> Heard:
+    def _judged(
+        self, connection: Connection, question: Question, attempt: Attempt, judge: Judge, ride: Ride | None
+    ) -> Heard:
         shown = presentation_by_id(connection, question.id, attempt.presentation_id)
         if attempt.revision is None and shown is not None:  # which may be seen before it is noted
             attempt = replace(attempt, revision=shown.revision or _FIRST_REVISION)
         verdict = judge(question, attempt, shown)
-        if verdict.kind is VerdictKind.ACCEPTED and (ride := self._ride(question.subject)):
+        if verdict.kind is VerdictKind.ACCEPTED and ride is not None:
             verdict = ride.decide(connection, question, attempt, verdict)
         insert_attempt(connection, attempt, verdict, secret=question.wording.secret)
         if verdict.toggles is not None and shown is not None:

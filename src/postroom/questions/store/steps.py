@@ -152,7 +152,12 @@ def by_id(connection: Connection, question_id: str) -> Question | None:
 
 
 def locked(connection: Connection, question_id: str) -> Question | None:
-    """Before anything else about it is written, so that all who write wait for each other here and nowhere else."""
+    """
+    Before anything else about it is written, so that all who write wait for each other here and nowhere else.
+
+    Locks are taken in one order: an intent, its question or that of an approval, the delivery it decides about, the
+    turn in the feed.
+    """
     return one(connection, select(questions).where(questions.c.id == question_id).with_for_update())
 
 

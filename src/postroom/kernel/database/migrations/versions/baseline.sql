@@ -851,29 +851,16 @@ CREATE TABLE {messenger}delivery_replies (
 
 CREATE TABLE {messenger}pending_actions (
     id TEXT NOT NULL,
+    question_id TEXT,
     origin_butler TEXT NOT NULL,
     content_hash TEXT NOT NULL,
     risk TEXT NOT NULL,
-    status TEXT NOT NULL,
     requested_at BIGINT NOT NULL,
-    expires_at BIGINT NOT NULL,
-    asked_at BIGINT,
-    decided_by TEXT,
-    decided_at BIGINT,
-    decision_reason TEXT,
-    approval_rule_id TEXT,
     edited BOOLEAN NOT NULL,
     CONSTRAINT pk_pending_actions PRIMARY KEY (id),
-    CONSTRAINT ck_pending_actions_status CHECK (status IN ('pending', 'approved', 'rejected', 'expired')),
     CONSTRAINT ck_pending_actions_risk CHECK (risk IN ('low', 'medium', 'high', 'critical')),
     CONSTRAINT fk_pending_actions_id FOREIGN KEY(id) REFERENCES {messenger}delivery_requests (id) ON DELETE CASCADE
 );
-
-CREATE INDEX ix_pending_actions_due ON {messenger}pending_actions (expires_at) WHERE status = 'pending';
-
-CREATE INDEX ix_pending_actions_origin ON {messenger}pending_actions (origin_butler) WHERE status = 'pending';
-
-CREATE INDEX ix_pending_actions_status_id ON {messenger}pending_actions (status, id);
 
 CREATE TABLE {shared}contact_aliases (
     id TEXT NOT NULL,

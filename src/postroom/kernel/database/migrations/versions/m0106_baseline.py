@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from postroom.kernel.database.schema import on_postgres, run
 
-revision = "0105"
+revision = "0106"
 down_revision = None
 
 
@@ -116,13 +116,6 @@ _EVENTS: Final = "approval events are never changed"
 _GUARDS: Final = (
     RowGuard(name="approval_events_not_updated", table="{messenger}approval_events", sentence=_EVENTS),
     RowGuard(name="approval_events_not_deleted", table="{messenger}approval_events", act="DELETE", sentence=_EVENTS),
-    RowGuard(
-        name="pending_actions_once",
-        table="{messenger}pending_actions",
-        of="status",
-        when="OLD.status <> 'pending'",
-        sentence="a decision is taken once",
-    ),
     RowGuard(
         name="delivery_requests_content",
         table="{messenger}delivery_requests",
