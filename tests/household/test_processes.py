@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import sqlite3
 import time
@@ -23,7 +24,9 @@ import pytest_asyncio
 from postroom.cli.doctor.checks import Finding, look_at_workers
 from postroom.conversations.texts import ENGLISH
 from postroom.kernel.database.engine import LivingWorker, WorkerPulse, living
+from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.errors import PostroomError, TargetUnavailable
+from postroom.kernel.values.principal import OPERATOR
 from postroom.settings import Settings
 from postroom.settings.peer import HttpPeer
 from tests.butlers.runtimes.installed import MeetingPlace, install, meeting_place
@@ -81,6 +84,54 @@ async def test_four_processes_deliver_one_message_once(home: Path) -> None:
         assert (revised["status"], revised["how"]) == ("revised", "edit")
         assert again["delivery"]["delivery_id"] == answer["delivery"]["delivery_id"]
         assert await received(variables) == ["Hello again"]
+
+
+ENDS = ("revised", "recalled", "too_late")
+_OF_ITS_OWN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[0-9:.]+Z|[0-9a-f]{32}")
+
+
+def _alike(answer: Mapping[str, Any]) -> str:
+    """Without the ids and the moments that no two households share."""
+    return _OF_ITS_OWN.sub("*", json.dumps(answer, sort_keys=True, indent=1))
+
+
+async def _answers_and_hops(variables: dict[str, str], home: Path) -> list[str]:
+    health, general = butler(variables, home, "health"), butler(variables, home, "general")
+    token = TokenFile(home / "tokens.json").token_of(OPERATOR) or ""
+    messenger = HttpPeer("messenger", f"http://127.0.0.1:{variables['POSTROOM_PORTS__MESSENGER']}/mcp", token)
+    try:
+        sent = await notify_until(health, "ok")
+        its_id = {"delivery_id": sent["delivery"]["delivery_id"]}
+        told = [
+            sent,
+            await health.call("notify", {"channel": "pigeon", "message": "Hello"}, 30),
+            await health.call("notify", {"channel": "telegram", "message": "Hello", "recipient": "Stranger"}, 30),
+            await health.call("notify_status", its_id, 30),
+            await general.call("notify_status", its_id, 30),
+            await general.call("recall", its_id, 30),
+            await health.call("revise", {**its_id, "message": "Hello again"}, 30),
+            await health.call("recall", its_id, 30),
+            await health.call("revise", {**its_id, "message": "Too late"}, 30),
+        ]
+        hops = await messenger.call(
+            "messenger_delivery_trace", {"request_id": sent["request_context"]["request_id"]}, 30
+        )
+        shown = [{name: hop[name] for name in ("part", "source_butler", "status")} for hop in hops["hops"]]
+        return [*map(_alike, told), _alike({"hops": shown})]
+    finally:
+        await asyncio.gather(health.close(), general.close(), messenger.close())
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.requirement("house:inside-as-over-a-wire")
+async def test_answers_and_hops_are_the_same_in_one_process_and_in_four(home: Path) -> None:
+    told = []
+    for name, groups in (("one", [[one for group in GROUPS for one in group]]), ("four", GROUPS)):
+        variables = environment(home / name)
+        with parts(variables, groups):
+            told.append(await _answers_and_hops(variables, home / name))
+
+    assert told[0] == told[1]
 
 
 @pytest.mark.timeout(180)
