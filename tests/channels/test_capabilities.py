@@ -22,7 +22,6 @@ from postroom.testing.case import HeldFiles
 
 FILES = HeldFiles()
 BUTTON = Markup(buttons=((Button(label="Yes", token="q1:x"),),))
-EDIT = Revision(delivery_id=DeliveryId("0198c0df"), provider_ids=("7",))
 each_kind = pytest.mark.parametrize("name", KINDS)
 
 
@@ -60,12 +59,13 @@ def said(name: str, intent: Intent = Intent.SEND, **more: Any) -> Message:
 @each_kind
 def test_a_channel_carries_what_its_kind_declares_and_nothing_else(name: str, channel: Channel) -> None:
     can, declared = channel.capabilities, KINDS[name]
+    edit = Revision(delivery_id=DeliveryId("0198c0df"), provider_ids=(of_kind(name).CASE.sent.provider_id,))
 
     assert can == replace(declared, max_units=declared.max_units or can.max_units)
     assert (carries(channel, Intent.REPLY), carries(channel, Intent.REACT)) == (can.replies, can.reacts)
     assert can.inbound is isinstance(channel, Listen)
-    assert (can.buttons, can.edits) == (carries(channel, markup=BUTTON), carries(channel, revises=EDIT))
-    assert can.deletes is carries(channel, revises=replace(EDIT, deletes=True))
+    assert (can.buttons, can.edits) == (carries(channel, markup=BUTTON), carries(channel, revises=edit))
+    assert can.deletes is carries(channel, revises=replace(edit, deletes=True))
     assert can.reconciles is isinstance(channel, Reconcile)
     assert can.files is carries(channel, attachments=(FILES.hold("a.txt", b"a", "text/plain"),))
 

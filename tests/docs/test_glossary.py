@@ -50,7 +50,7 @@ LEFT = {
 # The words of a specification, and those of the providers, whom the sandbox plays.
 OTHERS_WORDS = (
     *("src/postroom/desk/", "src/postroom/inbox/model.py"),
-    *("src/postroom/butlers/messenger/acts.py", "src/postroom/butlers/modules.py"),
+    *("src/postroom/butlers/messenger/acts.py", "src/postroom/butlers/loading.py"),
     *("src/postroom/channels/", "src/postroom/sandbox/"),
 )
 
