@@ -12,7 +12,7 @@ import pytest
 from tests.contract.pieces import Piecemeal
 from tests.telephone import CHATGPT, OWNER, settings_for, telephone
 
-from postroom.connectors.household import CallerElsewhere, HouseholdElsewhere
+from postroom.connectors.household import Errand, HouseholdElsewhere
 from postroom.intents.acts import SubmitIntent
 from postroom.kernel.acts.reading import made
 from postroom.kernel.values.errors import Code, Refused
@@ -62,6 +62,7 @@ async def bad_gateway(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     writer.close()
 
 
+ERRAND = Errand(CHATGPT, "token")
 ASK = made(SubmitIntent, intent_type="intent.ask.v1", to_agent="agent://user/ann", payload={})
 
 
@@ -70,11 +71,11 @@ def elsewhere(url: str) -> HouseholdElsewhere:
 
 
 @asynccontextmanager
-async def household(behaviour: Behaviour) -> AsyncIterator[CallerElsewhere]:
+async def household(behaviour: Behaviour) -> AsyncIterator[HouseholdElsewhere]:
     server = await asyncio.start_server(behaviour, "127.0.0.1", 0)
     client = elsewhere(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
     try:
-        yield client.under(CHATGPT, "token")
+        yield client
     finally:
         await client.close()
         server.close()
@@ -84,7 +85,7 @@ async def test_an_answer_that_arrives_in_pieces_is_read_whole() -> None:
     taken = {"intent_id": "i", "status": "SUBMITTED", "lifecycle_status": "SUBMITTED", "legacy_status": "accepted"}
     async with Piecemeal({"ok": True, **taken, "created_at": "now", "words": "word " * 50}) as server:
         client = elsewhere(server.url)
-        told = await client.under(CHATGPT, "token").ask(ASK)
+        told = await client.ask(ASK, ERRAND)
         assert told.model_dump() == {"ok": True, **taken, "created_at": "now"}
         await client.close()
 
@@ -93,7 +94,7 @@ async def test_an_answer_that_arrives_in_pieces_is_read_whole() -> None:
 async def test_a_message_that_may_have_been_taken_is_not_said_to_be_unsent(behaviour: Behaviour) -> None:
     async with household(behaviour) as caller:
         with pytest.raises(Refused) as refused:
-            await caller.ask(ASK)
+            await caller.ask(ASK, ERRAND)
 
     assert refused.value.code is Code.UPSTREAM_UNAVAILABLE
     assert "nothing was sent" not in refused.value.message
@@ -105,7 +106,7 @@ async def test_a_message_that_may_have_been_taken_is_not_said_to_be_unsent(behav
 async def test_looking_for_somebody_sends_nothing_however_it_ends(behaviour: Behaviour) -> None:
     async with household(behaviour) as caller:
         with pytest.raises(Refused) as refused:
-            await caller.ask(made(ResolveContact, owner_agent=OWNER, query="Bob"))
+            await caller.ask(made(ResolveContact, owner_agent=OWNER, query="Bob"), ERRAND)
 
     assert "nothing was sent" in refused.value.message
 
@@ -113,7 +114,7 @@ async def test_looking_for_somebody_sends_nothing_however_it_ends(behaviour: Beh
 async def test_a_household_that_is_not_there_was_told_nothing(free_port: int) -> None:
     client = elsewhere(f"http://127.0.0.1:{free_port}")
     with pytest.raises(Refused) as refused:
-        await client.under(CHATGPT, "token").ask(ASK)
+        await client.ask(ASK, ERRAND)
     await client.close()
 
     assert "nothing was sent" in refused.value.message

@@ -13,12 +13,14 @@ from tests.clock import FakeClock
 from tests.intents.office import Butlers, Post
 from tests.support.worlds import world_of
 from tests.telephone import settings_for
+from tests.timekeeping import Rounds, rounds
 
 from postroom.connectors.tools import ACTS
-from postroom.household.conversations import Correspondence, build_correspondence
+from postroom.household.conversations import build_correspondence
 from postroom.household.people import owner_seed
 from postroom.household.questions import AskingParts
 from postroom.household.store import open_store
+from postroom.intents.store import MOMENTS
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
@@ -38,7 +40,7 @@ HEALTH = {"butler": {"name": "health", "port": 0, "db": {"name": "butlers", "sch
 class Assistants:
     server: GuardedServer
     tokens: TokenFile
-    built: Correspondence
+    times: Rounds
     post: Post
 
     async def call(self, caller: Principal, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -61,7 +63,8 @@ async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistan
             await store.people.create(HOUSEHOLD_OWNER, new, source="api", now_us=clock.now_us())
         server = GuardedServer("assistants", ToolPolicy({}, tokens))
         add_tools(server, ACTS, built.at_home)
-        yield Assistants(server, tokens, built, post)
+        times = rounds(store.database, clock, MOMENTS, built.steps.take, store.intents.shown_on)
+        yield Assistants(server, tokens, times, post)
 
 
 async def test_every_tool_says_what_it_answers_and_whether_it_acts(assistants: Assistants) -> None:
@@ -77,8 +80,7 @@ async def test_every_tool_says_what_it_answers_and_whether_it_acts(assistants: A
 
 async def test_a_certain_name_is_sent_and_followed(assistants: Assistants) -> None:
     sent = await assistants.call(CHATGPT, "send_message", message="The train is late", recipient_name="bob")
-    await assistants.built.runner.tick()
-    await assistants.built.runner.idle()
+    await assistants.times.look()
 
     status = await assistants.call(CHATGPT, "get_intent_status", intent_id=sent["delivery"]["intent_id"])
     inbox = await assistants.call(CHATGPT, "list_inbox")

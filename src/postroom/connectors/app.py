@@ -13,7 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from pydantic import BaseModel, Field
 
-from postroom.connectors.household import AdaptAnswer, Adapter, HouseholdAt, HouseholdElsewhere
+from postroom.connectors.household import AdaptAnswer, Adapter, Errand, HouseholdAt, HouseholdElsewhere
 from postroom.connectors.profile import Face
 from postroom.intents.envelope import AssistantCall, complaints_of, refuse, validator
 from postroom.kernel.guard.answered_once import declare_key
@@ -133,8 +133,10 @@ async def _answer(
     if key is not None:
         call = _keyed(call, principal, key)
     submitted_under = call.idempotency_key if key else None
-    caller = parts.household_at.under(principal, _token(request), key=submitted_under)
-    adapter = Adapter(household=caller, clock=parts.clock, mint=parts.mint, as_at_first=key is not None)
+    errand = Errand(principal, _token(request), submitted_under)
+    adapter = Adapter(
+        household=parts.household_at, errand=errand, clock=parts.clock, mint=parts.mint, as_at_first=key is not None
+    )
     try:
         return await adapter.adapt(call)
     except Refused as error:

@@ -66,7 +66,8 @@ class AdaptAnswer(DecisionModeAnswer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapter:
-    household: CallerAtHome | CallerElsewhere
+    household: HouseholdAt
+    errand: Errand
     clock: Clock
     mint: Callable[[int], str]
     as_at_first: bool = False  # shows what the receipt says, so that the same call again gets the same answer
@@ -79,7 +80,7 @@ class Adapter:
         now = self.clock.now_us()
         written = partial(build_envelope, call, to, correlation_id=self.mint(now))
         envelope = written(intent_id=self.mint(now), created_at=to_text(now))
-        receipt = await self.household.ask(made(SubmitIntent, **envelope.document()))
+        receipt = await self.household.ask(made(SubmitIntent, **envelope.document()), self.errand)
         if self.as_at_first:
             envelope = written(intent_id=receipt.intent_id, created_at=receipt.created_at)
         return AdaptAnswer.of(
@@ -105,7 +106,7 @@ class Adapter:
 
     async def _resolved(self, call: AssistantCall) -> ResolveAnswer:
         asked = made(ResolveContact, owner_agent=call.from_agent, query=call.recipient_name, input_mode=call.input_mode)
-        return await self.household.ask(asked)
+        return await self.household.ask(asked, self.errand)
 
     async def _confirmed(self, call: AssistantCall, token: str) -> ResolveAnswer:
         """
@@ -143,10 +144,23 @@ class Adapter:
             source=ConfirmSource.CONFIRM_SEND,
             **chosen,
         )
-        await self.household.ask(asked)
+        await self.household.ask(asked, self.errand)
 
 
-# In this process the same acts are done, with no call to our own port.
+# Where the household is: in this process the same acts are done, with no call to our own port.
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """
+    For whom an adapter asks: a principal whose token the guard has looked at, and who has it looked at again elsewhere.
+
+    With the caller's `key`, a call again is answered as at first.
+    """
+
+    caller: Principal
+    token: str = ""
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,26 +168,13 @@ class HouseholdHere:
     intents: IntentDesk
     people: PeopleDesk
 
-    def under(self, caller: Principal, token: str = "", *, key: str | None = None) -> CallerAtHome:
-        """The guard has looked at the token."""
-        return CallerAtHome(self, caller, key)
+    async def ask(self, one: Act[Answer], errand: Errand) -> Answer:
+        work: Any = self.intents if isinstance(one, SubmitIntent) else self.people
+        return await one.do(Call(work=work, caller=errand.caller, key=errand.key))
 
     async def close(self) -> None:
         """Nothing was opened."""
 
-
-@dataclass(frozen=True, slots=True)
-class CallerAtHome:
-    household: HouseholdHere
-    caller: Principal
-    key: str | None = None
-
-    async def ask(self, one: Act[Answer]) -> Answer:
-        work: Any = self.household.intents if isinstance(one, SubmitIntent) else self.household.people
-        return await one.do(Call(work=work, caller=self.caller, key=self.key))
-
-
-# Over HTTP, under the token of whoever called the adapter.
 
 _UNSENT: Final = "the household cannot be reached; nothing was sent"
 _MAYBE_SENT: Final = (
@@ -184,29 +185,20 @@ _MAYBE_SENT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class HouseholdElsewhere:
+    """Over HTTP, under the token of whoever called the adapter."""
+
     client: HouseholdClient
 
-    def under(self, caller: Principal, token: str, *, key: str | None = None) -> CallerElsewhere:
-        """The household looks at the token itself; with the caller's key, a call again is answered as at first."""
-        return CallerElsewhere(self.client, token, key)
-
-    async def close(self) -> None:
-        await self.client.close()
-
-
-@dataclass(frozen=True, slots=True)
-class CallerElsewhere:
-    client: HouseholdClient
-    token: str
-    key: str | None = None
-
-    async def ask(self, one: Act[Answer]) -> Answer:
+    async def ask(self, one: Act[Answer], errand: Errand) -> Answer:
         sends = isinstance(one, SubmitIntent)
         try:
-            return await self.client.ask(one, self.token, self.key if sends else None)
+            return await self.client.ask(one, errand.token, errand.key if sends else None)
         except NoAnswer as error:
             words = _MAYBE_SENT if sends and error.has_left else _UNSENT
             raise Refused(Code.UPSTREAM_UNAVAILABLE, words) from None
+
+    async def close(self) -> None:
+        await self.client.close()
 
 
 HouseholdAt = HouseholdHere | HouseholdElsewhere

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
-from postroom.connectors.household import Adapter, DecisionModeAnswer, HouseholdHere, RecipientAnswer
+from postroom.connectors.household import Adapter, DecisionModeAnswer, Errand, HouseholdHere, RecipientAnswer
 from postroom.intents.acts import Reply
 from postroom.intents.bodies import At, InboxAnswer
 from postroom.intents.directory import Acting
@@ -60,7 +60,7 @@ class FindRecipient(_ForSomebody[RecipientAnswer]):
 
     async def do(self, call: Call[HouseholdHere]) -> RecipientAnswer:
         asked = made(ResolveContact, owner_agent=self.sender(call), query=self.name, input_mode=self.input_mode)
-        return RecipientAnswer.of(await call.work.under(call.caller).ask(asked))
+        return RecipientAnswer.of(await call.work.ask(asked, Errand(call.caller)))
 
 
 class ConfirmedAnswer(Shape):
@@ -81,7 +81,7 @@ class ConfirmRecipient(_ForSomebody[ConfirmedAnswer]):
         asked = made(
             ConfirmContact, owner_agent=self.sender(call), query=self.name, resolution_token=self.resolution_token
         )
-        return ConfirmedAnswer.model_validate(await call.work.under(call.caller).ask(asked))
+        return ConfirmedAnswer.model_validate(await call.work.ask(asked, Errand(call.caller)))
 
 
 @act(by=_ASSISTANTS, tool=Tool("send_message", _SENDS, answers=("decision_mode", "resolution", "delivery")))
@@ -125,7 +125,7 @@ class SendMessage(_ForSomebody[DecisionModeAnswer]):
             connector="mcp",
         )
         clock, mint = call.work.intents.clock, call.work.intents.mint
-        adapter = Adapter(household=call.work.under(call.caller), clock=clock, mint=mint)
+        adapter = Adapter(household=call.work, errand=Errand(call.caller), clock=clock, mint=mint)
         try:
             return await adapter.adapt(asked)
         except Refused as error:
