@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from tests.attention.sample import PERSON
 from tests.clock import START_US
 from tests.delivery.world import World, envelope
 from tests.people.known_people import owner
@@ -16,8 +17,9 @@ from postroom.attention.attention import Attention
 from postroom.attention.considering import Considering
 from postroom.attention.keeper import Amends, Carrier, Keeper
 from postroom.attention.rules.policy import parse_policy
+from postroom.attention.state import NoticeAccepted, NoticeChanges
 from postroom.attention.store import MOMENTS, StoredNotices
-from postroom.attention.turn import HouseholdNames, NoticeBook
+from postroom.attention.turn import HouseholdNames, NewNotice, NoticeBook, Turn
 from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
@@ -48,6 +50,21 @@ async def introduced(database: Database) -> HouseholdNames:
     ann = new_contact(name="Ann", telegram_chat_id=hers["telegram"], email=hers["email"])
     await book.people.create(HOUSEHOLD_OWNER, ann, source="test", now_us=START_US, reserved_id="ann")
     return book
+
+
+def new_notice(fact: NoticeAccepted) -> NewNotice:
+    outgoing = Outgoing(origin_butler=fact.notice.agent, channel=fact.notice.channel, message=fact.notice.text)
+    return NewNotice(fact=fact, outgoing=outgoing, request_id=f"request of {fact.notice.id}", fingerprint="f")
+
+
+async def take_in(book: NoticeBook, *facts: NoticeAccepted) -> Turn:
+    def step(turn: Turn) -> NoticeChanges:
+        for fact in facts:
+            turn.accept(new_notice(fact))
+        turn.judge()
+        return turn.changes()
+
+    return await book.turn(PERSON, step)
 
 
 class Killed(BaseException):

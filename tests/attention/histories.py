@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.attention.sample import MINUTE, OTHER, accepted, at
+from tests.attention.sample import DAY, MINUTE, OTHER, accepted, at, empty
 
 from postroom.attention import state as fact
-from postroom.attention.rules.policy import Absence, parse_policy
+from postroom.attention.rules.policy import Absence, PolicyBook, parse_policy
+from postroom.attention.rules.simulate import SimulatedRun, simulate
 from postroom.message.wishes import Urgency
 
 # A zone, and a moment shortly before its clock changes.
@@ -144,3 +145,13 @@ def _acts(draw: st.DrawFn, count: int, start: int, zone: str) -> Any:
             ]
         )
     )
+
+
+def book_of(history: History) -> PolicyBook:
+    return PolicyBook(people={name: parse_policy(one) for name, one in history.policies.items()})
+
+
+def engine(history: History) -> tuple[SimulatedRun, int]:
+    """What happens until two days after the last fact, and when that is."""
+    end = max(one.at_us for one in history.facts) + 2 * DAY
+    return simulate(history.facts, book_of(history), state=empty(), until_us=end), end

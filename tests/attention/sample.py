@@ -7,6 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from postroom.attention.rules.policy import PolicyBook, parse_policy
+from postroom.attention.rules.simulate import SimulatedRun, simulate
 from postroom.attention.state import AttentionState, NoticeAccepted
 from postroom.kernel.values.ids import seconds, to_us
 from postroom.message.wishes import AcceptedNotice, Urgency
@@ -47,3 +48,32 @@ def book(policy: dict[str, Any] | None = None, household: dict[str, Any] | None 
 
 def empty() -> AttentionState:
     return AttentionState(person=PERSON)
+
+
+# What the engine makes of them, and how that is read.
+
+Told = list[tuple[str, str, str]]
+
+
+def run(rules: PolicyBook, *facts: Any, **options: Any) -> SimulatedRun:
+    return simulate(facts, rules, state=empty(), **options)
+
+
+def log(happened: SimulatedRun, *kinds: str) -> Told:
+    """Notice, decision and time of day."""
+    made = [one for one in happened.decisions if not kinds or one.kind in kinds]
+    return [(one.notice, str(one.kind), _clock(one.at_us)) for one in made]
+
+
+def _clock(us: int) -> str:
+    day, rest = divmod(us - at("00:00"), DAY)
+    return f"{rest // HOUR:02}:{rest % HOUR // MINUTE:02}" + (f"+{day}" if day else "")
+
+
+def why(happened: SimulatedRun, name: str) -> list[list[tuple[str, str | None]]]:
+    mine = [one for one in happened.decisions if one.notice == name]
+    return [[(str(r.reason), _clock(r.until_us) if r.until_us else None) for r in one.reasons] for one in mine]
+
+
+def states(happened: SimulatedRun) -> dict[str, str]:
+    return {name: str(one.state) for name, one in happened.state.notices.items()}

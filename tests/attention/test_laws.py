@@ -10,8 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from sqlalchemy import delete, update
 from tests.attention.attended import Attended, introduced
-from tests.attention.rules.test_decide import run
-from tests.attention.sample import NIGHT, accepted, at, book, empty
+from tests.attention.sample import NIGHT, accepted, at, book, empty, run
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, generous, living_world
 

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.attention.histories import History, histories
-from tests.attention.sample import DAY, PERSON, empty
+from tests.attention.histories import History, engine, histories
+from tests.attention.sample import PERSON
 from tests.attention.slow_oracle import US, Oracle
 
 from postroom.attention.model import Decision, DecisionKind, QuietWindow
-from postroom.attention.rules.policy import PolicyBook, parse_policy
-from postroom.attention.rules.simulate import SimulatedRun, simulate
+from postroom.attention.rules.policy import parse_policy
 from postroom.attention.rules.times import next_slot, quiet_until
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import to_us
@@ -26,13 +25,6 @@ from postroom.message.wishes import Because
 
 
 HISTORIES = int(os.environ.get("POSTROOM_HISTORIES", "100"))  # ten thousand in the long run
-AFTER = 2 * DAY
-
-
-def engine(history: History) -> tuple[SimulatedRun, int]:
-    end = max(one.at_us for one in history.facts) + AFTER
-    book = PolicyBook(people={name: parse_policy(one) for name, one in history.policies.items()})
-    return simulate(history.facts, book, state=empty(), until_us=end), end
 
 
 def as_the_oracle_says(decisions: tuple[Decision, ...]) -> list[tuple[Any, ...]]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.attention.histories import History, histories
-from tests.attention.rules.test_decide import run
-from tests.attention.sample import HOUR, NIGHT, accepted, at, book, empty
-from tests.attention.test_oracle import engine
+from tests.attention.histories import History, book_of, engine, histories
+from tests.attention.sample import HOUR, NIGHT, accepted, at, book, empty, run
 
 from postroom.attention.acts import PlanItemBody
 from postroom.attention.reading import NoticeAct, notice_markup, plan, read_button
-from postroom.attention.rules.policy import PolicyBook, parse_policy
 from postroom.attention.rules.simulate import changed, simulate
 from postroom.attention.state import PolicyChanged
 
@@ -58,7 +55,7 @@ def test_a_plan_says_when_what_where_why_and_unless() -> None:
 @given(histories())
 def test_at_every_fact_the_plan_is_what_happened_until_the_next_one(history: History) -> None:
     whole, end = engine(history)
-    rules = PolicyBook(people={name: parse_policy(one) for name, one in history.policies.items()})
+    rules = book_of(history)
     facts = sorted(history.facts, key=lambda one: one.at_us)
     for place, event in enumerate(facts):
         until = facts[place + 1].at_us if place + 1 < len(facts) else end

@@ -9,22 +9,21 @@ from functools import partial
 import pytest
 from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
-from tests.attention.attended import names
+from tests.attention.attended import names, take_in
 from tests.attention.sample import HOUR, PERSON, accepted, at
 from tests.clock import FakeClock
 
 from postroom.attention.model import NoticeState
 from postroom.attention.reading import NoticeReading
 from postroom.attention.rules.policy import parse_policy
-from postroom.attention.state import NoticeAccepted, NoticeChanges, PolicyChanged, ReceiptIn, SendOutcome, Wanted
+from postroom.attention.state import PolicyChanged, ReceiptIn, SendOutcome, Wanted
 from postroom.attention.store import MOMENTS, StoredNotices, notice_sends
-from postroom.attention.turn import NewNotice, NoticeBook, Turn
+from postroom.attention.turn import NoticeBook
 from postroom.delivery.files.taking import DAY_US, retention
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.moments import StoredMoments
 from postroom.kernel.database.postgres import PostgresDatabase
 from postroom.kernel.values.errors import PostroomError
-from postroom.message.outgoing import Outgoing
 from postroom.overview.pruning import STALE
 
 Refused = (DBAPIError, PostroomError)
@@ -34,21 +33,6 @@ MIDNIGHT = at("2026-01-05T00:00")
 
 def book_on(database: Database, clock: FakeClock) -> NoticeBook:
     return NoticeBook(store=StoredNotices(database), people=names(database), clock=clock, household=parse_policy(NIGHT))
-
-
-def new(fact: NoticeAccepted) -> NewNotice:
-    outgoing = Outgoing(origin_butler=fact.notice.agent, channel=fact.notice.channel, message=fact.notice.text)
-    return NewNotice(fact=fact, outgoing=outgoing, request_id=f"request of {fact.notice.id}", fingerprint="f")
-
-
-async def take_in(book: NoticeBook, *facts: NoticeAccepted) -> Turn:
-    def step(turn: Turn) -> NoticeChanges:
-        for fact in facts:
-            turn.accept(new(fact))
-        turn.judge()
-        return turn.changes()
-
-    return await book.turn(PERSON, step)
 
 
 @pytest.mark.requirement("attention:log-is-rows")

@@ -7,16 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
-from tests.attention.histories import History, histories
+from tests.attention.attended import new_notice
+from tests.attention.histories import History, book_of, histories
 from tests.attention.sample import PERSON, accepted, empty
 
 from postroom.attention.model import Decision, DecisionKind
 from postroom.attention.rules.digest import Member, frozen
 from postroom.attention.rules.fold import fold
-from postroom.attention.rules.policy import PolicyBook, parse_policy
+from postroom.attention.rules.policy import PolicyBook
 from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import Fact, Loaded, NoticeAccepted, NoticeChanges, NoticeRow, PersonRow, SendRow
-from postroom.attention.turn import ORIGIN, NewNotice, Turn, frozen_message
+from postroom.attention.turn import ORIGIN, Turn, frozen_message
 from postroom.kernel.database.rows import of_json, to_json
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import Attachment
@@ -26,10 +27,6 @@ from postroom.message.outgoing import Outgoing
 from postroom.message.wishes import AttentionWish, Because, HoldReason, Urgency
 
 # -- Everything the engine makes is JSON and back the same value --
-
-
-def book_of(history: History) -> PolicyBook:
-    return PolicyBook(people={name: parse_policy(one) for name, one in history.policies.items()})
 
 
 @settings(max_examples=60, deadline=None)
@@ -156,8 +153,7 @@ def test_turn_by_turn_with_rows_in_between_the_same_is_decided(history: History)
 def _turn(rows: Rows, book: PolicyBook, now_us: int, fact: Fact | None) -> list[Decision]:
     turn = Turn(PERSON, rows.loaded, book, now_us)
     if isinstance(fact, NoticeAccepted):
-        outgoing = Outgoing(origin_butler=fact.notice.agent, channel=fact.notice.channel, message=fact.notice.text)
-        turn.accept(NewNotice(fact=fact, outgoing=outgoing, request_id="r", fingerprint=""))
+        turn.accept(new_notice(fact))
     elif fact is not None:
         turn.take(fact)
     turn.judge()

@@ -260,7 +260,7 @@ async def test_a_preview_says_in_words_what_would_have_been_different(quiet: Tel
 
     answer = await quiet.post("/v1/people/owner/attention/preview", {"preset": "everything"}, OWNER)
 
-    assert answer.status == 200 and answer.body["difference"][0].endswith(" more interruptions"), answer
+    assert answer.status == 200 and "more interruption" in answer.body["difference"][0], answer
     assert answer.body["after"].get("release", 0) > answer.body["before"].get("release", 0)
     assert (await quiet.get("/v1/people/owner/attention")).body["policy"] == ALWAYS_QUIET
 

@@ -5,44 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.attention.sample import DAY, HOUR, MINUTE, NIGHT, OTHER, PERSON, accepted, at, book, empty
+from tests.attention.sample import (
+    NIGHT,
+    OTHER,
+    PERSON,
+    accepted,
+    at,
+    book,
+    empty,
+    log,
+    run,
+    states,
+    why,
+)
 
 from postroom.attention import state as fact
 from postroom.attention.rules.decide import decide
 from postroom.attention.rules.fold import fold
-from postroom.attention.rules.policy import Absence, PolicyBook, parse_policy
-from postroom.attention.rules.simulate import SimulatedRun, simulate
+from postroom.attention.rules.policy import Absence, parse_policy
 from postroom.attention.state import AttentionState
 from postroom.message.wishes import Because
 
 SLOTS = {"slots": ["08:00", "12:30", "18:00"]}
 COLLECT = {"collect": {"window_seconds": 600, "most": 3}}
 GRANTED = {"agents": {"cook": {"critical": True}}}
-Told = list[tuple[str, str, str]]
-
-
-def run(rules: PolicyBook, *facts: Any, **options: Any) -> SimulatedRun:
-    return simulate(facts, rules, state=empty(), **options)
-
-
-def log(happened: SimulatedRun, *kinds: str) -> Told:
-    """Notice, decision and time of day."""
-    made = [one for one in happened.decisions if not kinds or one.kind in kinds]
-    return [(one.notice, str(one.kind), _clock(one.at_us)) for one in made]
-
-
-def _clock(us: int) -> str:
-    day, rest = divmod(us - at("00:00"), DAY)
-    return f"{rest // HOUR:02}:{rest % HOUR // MINUTE:02}" + (f"+{day}" if day else "")
-
-
-def why(happened: SimulatedRun, name: str) -> list[list[tuple[str, str | None]]]:
-    mine = [one for one in happened.decisions if one.notice == name]
-    return [[(str(r.reason), _clock(r.until_us) if r.until_us else None) for r in one.reasons] for one in mine]
-
-
-def states(happened: SimulatedRun) -> dict[str, str]:
-    return {name: str(one.state) for name, one in happened.state.notices.items()}
 
 
 def test_what_nothing_holds_leaves_at_once() -> None:
@@ -384,7 +370,7 @@ def test_a_send_without_a_receipt_is_replaced_when_its_channel_stays_down() -> N
     happened = run(book({"fallback": ["email"]}), *facts, receipts=False)
 
     first, second = happened.decisions
-    assert (second.replaces, second.channel, _clock(second.at_us)) == (first.send, "email", "09:03")
+    assert (second.replaces, second.channel, second.at_us) == (first.send, "email", at("09:03"))
 
 
 @pytest.mark.requirement("attention:critical-needs-a-grant")

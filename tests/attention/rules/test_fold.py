@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.attention.rules.test_decide import log, run, states
-from tests.attention.sample import NIGHT, OTHER, PERSON, accepted, at, book, empty
+from tests.attention.sample import NIGHT, OTHER, PERSON, accepted, at, book, empty, log, run, states
 
 from postroom.attention import state as fact
 from postroom.attention.rules.decide import decide

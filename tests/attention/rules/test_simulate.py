@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.attention.histories import PLACES, URGENCY, History, histories, policies
+from tests.attention.histories import PLACES, URGENCY, History, book_of, engine, histories, policies
 from tests.attention.sample import DAY, MINUTE, accepted, at, empty
-from tests.attention.test_oracle import engine
 from tests.attention.whole_simulation import simulate_whole
 
 from postroom.attention.reading import left_at
@@ -33,11 +32,8 @@ HISTORIES = int(os.environ.get("POSTROOM_HISTORIES", "100"))
 @given(histories())
 @pytest.mark.timeout(7200)
 def test_cut_to_what_each_event_concerns_the_run_is_the_same(history: History) -> None:
-    book = PolicyBook(people={name: parse_policy(one) for name, one in history.policies.items()})
-    until_us = max(one.at_us for one in history.facts) + 2 * DAY
-
-    cut = simulate(history.facts, book, state=empty(), until_us=until_us)
-    whole = simulate_whole(history.facts, book, state=empty(), until_us=until_us)
+    cut, end = engine(history)
+    whole = simulate_whole(history.facts, book_of(history), state=empty(), until_us=end)
 
     assert cut.events == whole.events
     assert cut.state == whole.state
@@ -47,10 +43,6 @@ def test_cut_to_what_each_event_concerns_the_run_is_the_same(history: History) -
 
 
 quickly = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-def book_of(history: History) -> PolicyBook:
-    return PolicyBook(people={name: parse_policy(one) for name, one in history.policies.items()})
 
 
 @pytest.mark.requirement("attention:extra-wakes")

@@ -10,9 +10,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.attention.attended import names
+from tests.attention.attended import names, take_in
 from tests.attention.sample import accepted
-from tests.attention.test_store import take_in
 from tests.clock import START_US, FakeClock
 from tests.inbox.examples import BY_EMAIL, a_notification
 from tests.opened_database import KINDS, ledger_of, opened_database
