@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -164,14 +164,10 @@ def _quoted(value: object) -> str:
 
 # -- The same at the messenger: notify.v1 in, notify_response.v1 out, around the one way out ---
 
-_Parser = Callable[[object, KnownChannels], Outgoing]
 
-
-async def deliver_envelope(
-    plane: Plane, envelope: object, *, request_id: str, wait_seconds: float, parse: _Parser = parse_notify
-) -> dict[str, Any]:
+async def deliver_envelope(plane: Plane, envelope: object, *, request_id: str, wait_seconds: float) -> dict[str, Any]:
     try:
-        outgoing = parse(envelope, plane.known_channels)
+        outgoing = parse_notify(envelope, plane.known_channels)
     except ValidationError as error:
         return notify_error(error, request_id=request_id)
     return notify_response(await plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds))

@@ -121,13 +121,12 @@ class WayTo:
         if (found := self.peers.here(self.target, self.caller)) is None:
             wire = self.peers.wire(self.target, self.caller)
             return await wire.call(tool, arguments, timeout_seconds, token=token)
-        caller = found.server.policy.verifier.verify(token)
-        return await self._inside(found.server, caller, tool, arguments, timeout_seconds)
+        return await self._inside(tool, found.server.from_inside(token, tool, arguments), timeout_seconds)
 
     async def call_as(self, who: Principal, tool: str, arguments: JsonObject, timeout_seconds: float) -> Document:
         """In the name of somebody whom a door of this process has let in."""
         if (found := self.peers.here(self.target, self.caller)) is not None:
-            return await self._inside(found.server, who, tool, arguments, timeout_seconds)
+            return await self._inside(tool, found.server.from_caller(who, tool, arguments), timeout_seconds)
         if not (token := self.peers.token(who)):
             raise TargetUnavailable(f"{who} has no token any more")
         return await self.peers.wire(self.target, self.caller).call(tool, arguments, timeout_seconds, token=token)
@@ -142,16 +141,9 @@ class WayTo:
         over = OverMcp(self.target, self, self.peers.clock)
         return await over.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
 
-    async def _inside(
-        self,
-        server: GuardedServer,
-        caller: Principal | None,
-        tool: str,
-        arguments: JsonObject,
-        timeout_seconds: float,
-    ) -> Document:
+    async def _inside(self, tool: str, asked: Awaitable[Document | None], timeout_seconds: float) -> Document:
         try:
-            answer = await self.peers.overdue.limit(server.from_caller(caller, tool, arguments), timeout_seconds)
+            answer = await self.peers.overdue.limit(asked, timeout_seconds)
         except TimeoutError:
             raise DeliveryTimeout(f"{self.target} did not answer in time") from None
         except MCPError as error:

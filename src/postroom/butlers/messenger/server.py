@@ -13,7 +13,6 @@ from postroom.butlers.messenger.desk import ORIGIN, CorrectionDesk, MessengerDes
 from postroom.butlers.routing import CarryOutRoute
 from postroom.butlers.wire import Route, parse_route, parse_within, route_response
 from postroom.delivery.accept import Plane
-from postroom.delivery.notify import deliver_envelope
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, approver
@@ -21,9 +20,8 @@ from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.principal import Principal, Role
-from postroom.message.channel import KnownChannels
 from postroom.message.outgoing import Outcome, Outgoing, refused
-from postroom.message.wire import notify_error
+from postroom.message.wire import notify_error, notify_response
 
 # Who may call which tool; the operator may call all of them.
 #
@@ -76,13 +74,12 @@ class Execute:
             raise _wrong("input.context.notify_request", "must be a notify.v1 object", "object_required")
         if envelope.get("origin_butler") != route.sender:  # whom the switchboard names
             raise _wrong("origin_butler", "is not the sender of the route", "origin_mismatch")
-
-        def parse(payload: object, channels: KnownChannels) -> Outgoing:
-            return _handed(caller, parse_within(payload, channels))
-
-        return await deliver_envelope(
-            self.plane, envelope, request_id=route.request_id, wait_seconds=wait_seconds, parse=parse
-        )
+        try:
+            outgoing = parse_within(envelope, self.plane.known_channels)
+        except ValidationError as error:
+            return notify_error(error, request_id=route.request_id)
+        request_id = route.request_id
+        return notify_response(await self.submit(caller, outgoing, request_id=request_id, wait_seconds=wait_seconds))
 
     async def submit(self, caller: Principal, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
         """The same for a switchboard in this process, which has checked message and sender already."""
