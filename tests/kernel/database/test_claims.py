@@ -31,8 +31,10 @@ from postroom.inbox.model import AskedToConfirm, Batch, HandedOver, Terms
 from postroom.inbox.store.mail import StoredConfirmations, StoredEmails, StoredPreferences
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.database.engine import Database
+from postroom.kernel.database.moments import StoredMoments, add_moments
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import IdMint, seconds
+from postroom.kernel.values.moments import Reason
 from postroom.questions.model import PlannedPresentation, PresentationClaim, PresentationMove, Shown
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
@@ -184,8 +186,23 @@ class Sessions:
         return await self.store.end(session, SessionOutcome(event=SessionEvent.FINISH, transcript={}), now_us=NOW)
 
 
-USERS = (Deliveries, Cards, Sends, Copies, Links, Sessions)
-Worker = Deliveries | Cards | Sends | Copies | Links | Sessions
+class Moments:
+    def __init__(self, database: Database) -> None:
+        self.database, self.moments = database, StoredMoments(database)
+
+    async def add(self) -> None:
+        new = [(f"m{one}", {Reason.REMIND: NOW}) for one in range(MANY)]
+        await self.database.write(lambda connection: add_moments(connection, "test", new))
+
+    async def take(self, now_us: int) -> list[Held]:
+        taken = await self.moments.take(["test"], now_us, lease_until_us=now_us + LEASE_US, limit=3)
+        return [Held(one.id, partial(self.moments.done, one)) for one in taken]
+
+    take_lost = take
+
+
+USERS = (Deliveries, Cards, Sends, Copies, Links, Sessions, Moments)
+Worker = Deliveries | Cards | Sends | Copies | Links | Sessions | Moments
 
 
 @pytest.fixture(params=USERS, ids=lambda kind: kind.__name__)

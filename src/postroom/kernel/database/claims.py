@@ -19,6 +19,7 @@ from sqlalchemy import (
     Table,
     and_,
     bindparam,
+    delete,
     select,
     tuple_,
     update,
@@ -27,6 +28,7 @@ from sqlalchemy import (
 from postroom.kernel.database.engine import Repeated
 from postroom.kernel.database.rows import Columns
 
+_EVER_US: Final = 2**62
 _NOW: Final[BindParameter[int]] = bindparam("at_now")  # no column is called like one of these
 _KEYS: Final[BindParameter[Any]] = bindparam("these_keys", expanding=True)
 
@@ -54,7 +56,7 @@ class Claims:
     ) -> None:
         due = lease if due is None else due
         self._key = tuple(table.primary_key.columns if key is None else key)
-        self._fence, self._lease, self._waiting = fence, lease, waiting
+        self._table, self._fence, self._lease, self._waiting = table, fence, lease, waiting
         self._free = waiting if due is None else and_(waiting, due <= _NOW)
         self._order = due if order is None else order
         keys: ColumnElement[Any] = self._key[0] if len(self._key) == 1 else tuple_(*self._key)
@@ -95,14 +97,19 @@ class Claims:
         self, connection: Connection, key: Any, fence: int, values: Columns, *expected: ColumnElement[bool]
     ) -> bool:
         """For whoever has it: settle it, give it back, or renew its lease. False when the fence has moved on."""
-        named = zip(self._key, key if len(self._key) > 1 else (key,), strict=True)
-        mine = (*(column == value for column, value in named), self._fence == fence, *expected)
-        return connection.execute(self._change.where(*mine).values(values)).rowcount > 0
+        change = self._change.where(*self._mine(key, fence), *expected)
+        return connection.execute(change.values(values)).rowcount > 0
 
-    def let_go(self, connection: Connection, *, before_us: int, now_us: int) -> None:
+    def remove(self, connection: Connection, key: Any, fence: int) -> bool:
+        """For whoever has it, where nothing is kept of what is over; False when the fence has moved on."""
+        return connection.execute(delete(self._table).where(*self._mine(key, fence))).rowcount > 0
+
+    def let_go(
+        self, connection: Connection, *also: ColumnElement[bool], now_us: int, before_us: int = _EVER_US
+    ) -> None:
         """Claims that last until then at most belong to a process that is no more: they are due at once."""
         assert self._lease is not None  # noqa: S101  # narrows the type
-        theirs = (self._waiting, self._fence > 0, self._lease > now_us, self._lease <= before_us)
+        theirs = (self._waiting, self._fence > 0, self._lease > now_us, self._lease <= before_us, *also)
         connection.execute(self._change.where(*theirs).values({self._lease: now_us}))
 
     # What the statements of a hot path say of it, which talk to the driver in their own SQL.
@@ -116,6 +123,10 @@ class Claims:
         """In the condition of a statement that writes for whoever has the row under this fence."""
         [named] = self._key
         return f"{row}.{named.name} = {key} AND {row}.{self._fence.name} = {fence}"
+
+    def _mine(self, key: Any, fence: int) -> tuple[ColumnElement[bool], ...]:
+        named = zip(self._key, key if len(self._key) > 1 else (key,), strict=True)
+        return (*(column == value for column, value in named), self._fence == fence)
 
     def _named(self, row: Row[Any]) -> Any:
         values = tuple(getattr(row, column.name) for column in self._key)

@@ -14,11 +14,11 @@ from sqlalchemy import (
     Integer,
     Table,
     Text,
+    and_,
     delete,
     insert,
     select,
     true,
-    update,
 )
 
 from postroom.kernel.database.claims import Claims
@@ -88,8 +88,6 @@ def _rows(kind: str, id: str, due: Moments) -> list[dict[str, Any]]:
 
 
 class StoredMoments:
-    """Lease and fence: a claim lasts until its lease runs out; what its owner writes after that is refused."""
-
     def __init__(self, database: Database) -> None:
         self._database = database
         self._repeated = Repeated(database)
@@ -128,17 +126,15 @@ class StoredMoments:
         change = {"look_at": at_us, "tries": tries}
         await self._database.write(lambda connection: _CLAIMS.write(connection, moment.key, moment.fence, change))
 
-    async def done(self, moment: DueMoment) -> None:
-        held = (_c.kind == moment.kind, _c.id == moment.id, _c.reason == str(moment.reason), _c.fence == moment.fence)
-        over = delete(moments).where(*held)
-        await self._database.write(lambda connection: connection.execute(over).rowcount)
+    async def done(self, moment: DueMoment) -> bool:
+        """False when it is another's by now."""
+        return await self._database.write(lambda connection: _CLAIMS.remove(connection, moment.key, moment.fence))
 
     async def let_go(self, kind: str, now_us: int) -> None:
         """At start: one process owns a file, so what an earlier one had in hand is due; else a lease alone tells."""
         if isinstance(self._database, SqliteDatabase):
-            theirs = (_c.kind == kind, _c.look_at > now_us, _c.due_at <= now_us)
-            change = update(moments).where(*theirs).values(look_at=now_us)
-            await self._database.write(lambda connection: connection.execute(change).rowcount)
+            theirs = and_(_c.kind == kind, _c.due_at <= now_us)
+            await self._database.write(lambda connection: _CLAIMS.let_go(connection, theirs, now_us=now_us))
 
     async def overdue(self, kind: str, since_us: int, limit: int) -> Sequence[str]:
         """Whose moments nobody has taken up since then."""
