@@ -15,7 +15,6 @@ import pytest
 from tests.clock import START_US, FakeClock
 from tests.inbox.api import Api, running_api
 from tests.inbox.examples import BY_EMAIL, a_notification
-from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.inbox.inbox import Feed
@@ -161,13 +160,8 @@ class TestInParts:
     """Under a clock of our own."""
 
     @pytest.fixture
-    async def database(self, tmp_path: Path) -> AsyncIterator[Database]:
-        async with opened_file(tmp_path) as database:
-            yield database
-
-    @pytest.fixture
-    def notes(self, database: Database) -> StoredNotes:
-        return StoredNotes(database)
+    def notes(self, sqlite_database: Database) -> StoredNotes:
+        return StoredNotes(sqlite_database)
 
     async def test_a_row_that_became_visible_late_is_not_missed(self, notes: StoredNotes) -> None:
         await keep(notes, a_notification(at_us=START_US - 5, message="There before"))
