@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, insert
-from tests.clock import START_US
 from tests.conversations.room import sent, session
 from tests.opened_database import opened_file
 from tests.questions.sample_questions import new_question
@@ -21,9 +20,7 @@ from postroom.conversations.model import (
     HistoryEntry,
     HistoryQuery,
     InboundMove,
-    InboundStatus,
     KeptMessage,
-    LineKind,
     RoutedMessage,
     RouteKind,
     WordsKept,
@@ -49,18 +46,6 @@ from postroom.questions.model import (
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
 
-MESSAGE = InboundMessage(channel="telegram", number=1, message_id="9", places=("77", "@ada"), text="hello")
-KEPT = KeptMessage(
-    id="m1",
-    message=MESSAGE,
-    received_us=START_US,
-    status=InboundStatus.ANSWERED,
-    kind=RouteKind.BUTLER,
-    target="general",
-    reason="general is named in it",
-    session_id="s1",
-)
-
 
 def answered(question: Question, **answer: str) -> Question:
     by = AnsweredBy(person_id="anna", name="Anna", channel="telegram", assurance=Assurance.SIGNED_IN)
@@ -68,32 +53,11 @@ def answered(question: Question, **answer: str) -> Question:
 
 
 @pytest.mark.requirement("talk:history")
-def test_a_message_is_shown_with_where_it_went_and_why() -> None:
-    line = line_of(HistoryEntry(id="m1", what=KEPT, replies=("d1",)))
+def test_a_question_whose_words_are_gone_says_so() -> None:
+    question = new_question()
+    erased = replace(question, wording=replace(question.wording, question=""))
 
-    assert (line.kind, line.words, line.words_kept) == (LineKind.MESSAGE, "hello", WordsKept.KEPT)
-    assert (line.butler, line.reason, line.status) == ("general", "general is named in it", "answered")
-    assert (line.channel, line.address, line.session_id, line.replies) == ("telegram", "77", "s1", ("d1",))
-
-
-@pytest.mark.requirement("talk:history")
-@pytest.mark.parametrize(
-    ("kind", "kept"), [(RouteKind.BUTLER, WordsKept.ERASED), (RouteKind.COMMAND, WordsKept.NOT_KEPT)]
-)
-def test_words_that_are_gone_say_so(kind: RouteKind, kept: WordsKept) -> None:
-    gone = replace(KEPT, kind=kind, message=replace(MESSAGE, text=None))
-
-    assert line_of(HistoryEntry(id="m1", what=gone)).words_kept is kept
-    erased = new_question()
-    erased = replace(erased, wording=replace(erased.wording, question=""))
     assert line_of(HistoryEntry(id="q1", what=erased)).words_kept is WordsKept.ERASED
-
-
-def test_a_question_is_one_line_with_its_answer() -> None:
-    line = line_of(HistoryEntry(id="q1", what=answered(new_question(question="Tea\nor coffee?"), text="Tea")))
-
-    assert (line.words, line.answer, line.answered_by) == ("Tea or coffee?", "Tea", "Anna")
-    assert (line.kind, line.channel, line.status) == (LineKind.QUESTION, "telegram", "answered")
 
 
 def test_a_secret_answer_is_in_no_line() -> None:

@@ -101,10 +101,10 @@ class Offsets:
         self.saved[source] = position
 
 
-def reader(bot: Bot, seen: list[int], clock: FakeClock, mine: bool = True) -> Inbound:
+def reader(bot: Bot, seen: list[int], clock: FakeClock) -> Inbound:
     async def handle(message: InboundMessage) -> bool:
         seen.append(message.number)
-        return mine
+        return True
 
     return Inbound(source="pager", bot=bot, offsets=Offsets(), handlers=[handle, handle], clock=clock)
 
@@ -117,14 +117,6 @@ async def test_messages_are_handed_over_in_order_and_once(clock: FakeClock) -> N
 
     assert seen == [7, 8, 9]
     assert bot.offsets == [None, 9, 10]
-
-
-async def test_a_message_that_is_nobodys_is_passed_over(clock: FakeClock) -> None:
-    seen: list[int] = []
-
-    await reader(Bot([7]), seen, clock, mine=False).poll(0)
-
-    assert seen == [7, 7]
 
 
 async def test_a_bot_that_is_away_is_asked_again_later(clock: FakeClock) -> None:

@@ -108,7 +108,7 @@ async def test_the_command_line_shows_both_ways_and_says_which_words_are_gone(ho
 
 @pytest.mark.requirement("talk:history")
 async def test_a_question_is_one_line_with_its_answer(house: Talking) -> None:
-    question = (await ask(house, question="Tea or coffee?", options=["tea", "coffee"])).question
+    question = (await ask(house, question="Tea\nor coffee?", options=["tea", "coffee"])).question
     url = f"{house.household.addresses['api']}/v1/asks/{question.id}/answer"
     headers = {"Authorization": f"Bearer {house.token('operator')}"}
     async with house.http.post(url, json={"value": "tea"}, headers=headers) as response:
@@ -118,7 +118,8 @@ async def test_a_question_is_one_line_with_its_answer(house: Talking) -> None:
 
     assert [one["kind"] for one in found if "coffee" in one["excerpt"]] == ["question"]
     [line] = [one for one in found if one["question_id"] == question.id]
-    assert (line["status"], line["answer"], line["direction"]) == ("answered", "tea", "out")
+    assert (line["excerpt"], line["status"]) == ("Tea or coffee?", "answered")
+    assert (line["answer"], line["direction"]) == ("tea", "out")
 
 
 @pytest.mark.requirement("talk:history-own")
