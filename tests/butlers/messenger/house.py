@@ -150,7 +150,7 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
         world = world_of(settings, store)
         plane = await stack.enter_async_context(running_plane(world, channels))
         asking = AskingParts(world)
-        approvals = await stack.enter_async_context(approving(asking, plane))
+        approvals = approving(asking, plane)
         desk = correction_desk(world, plane, build_attention(world), asking.bells.every.ring)
         server = build_server(messenger_parts(world, plane, tokens, desk, approvals))
         client = await stack.enter_async_context(Client(server))
