@@ -365,6 +365,29 @@ def test_a_send_that_failed_finally_goes_another_way_and_then_nowhere() -> None:
 
 
 @pytest.mark.requirement("attention:fallback")
+def test_where_an_urgent_one_reaches_nobody_the_steps_of_its_escalation_are_taken_at_once() -> None:
+    chain = [{"after_seconds": 3600, "channel": "email"}, {"after_seconds": 3600, "person": "bob"}]
+    rules = book({"escalation": chain})
+    state = fold(empty(), accepted("a", "09:00", "time_sensitive", needs_ack=True))
+    sent = []
+    for minute in range(4):
+        made, _ = decide(state, rules, at(f"09:0{minute}"))
+        for one in made:
+            state = fold(state, one)
+            sent.append((str(one.kind), one.person, one.channel))
+            if one.send:
+                lost = fact.ReceiptIn(at_us=one.at_us, send=one.send, outcome=fact.SendOutcome.FAILED)
+                state = fold(state, lost)
+
+    assert sent == [
+        ("release", PERSON, "telegram"),
+        ("release", PERSON, "email"),
+        ("delegate", "bob", "telegram"),
+        ("fail", None, None),
+    ]
+
+
+@pytest.mark.requirement("attention:fallback")
 def test_a_send_without_a_receipt_is_replaced_when_its_channel_stays_down() -> None:
     facts = [accepted("a", "09:00"), fact.ChannelDown(at_us=at("09:01"), channel="telegram")]
     happened = run(book({"fallback": ["email"]}), *facts, receipts=False)

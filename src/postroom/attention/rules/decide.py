@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from postroom.attention.model import CELLS, ON_ITS_WAY, OPEN, UNSENT, Decision, DecisionKind, NoticeState
 from postroom.attention.rules.digest import Digest, Member, frozen, shared_out
-from postroom.attention.rules.fold import fold, next_due, superfluous
+from postroom.attention.rules.fold import fold, next_due, passed_on, superfluous
 from postroom.attention.rules.policy import PolicyBook
 from postroom.attention.rules.reasons import (
     PATIENCE_US,
@@ -95,20 +95,24 @@ def _marks(scene: Scene, channel: str | None, now_us: int) -> list[HoldReason]:
 
 @dataclass(frozen=True, slots=True)
 class Detour:
-    """Another channel for what was sent, or none when there is none left; `at_us` is when it is taken."""
+    """Another channel for what was sent, of whom, and when it is taken; none when there is none left."""
 
     at_us: int
     channel: str | None
     because: Because
+    person: str
 
 
 def _detour(scene: Scene, send: NoticeSend) -> Detour | None:
     """After a send that failed finally, or one without a receipt whose channel stays down."""
     other = another(scene.state, scene.rules, scene.standing.tried)
     if send.outcome is SendOutcome.FAILED:
-        return Detour(send.receipt_us or 0, other, Because.FAILED)
+        failed_us = send.receipt_us or 0
+        if other is None and (step := passed_on(scene, failed_us)) is not None:
+            return Detour(step.at_us, step.channel, step.because, step.person or "")
+        return Detour(failed_us, other, Because.FAILED, send.person)
     if send.pending and other is not None and send.channel in scene.state.down:
-        return Detour(scene.state.down[send.channel] + PATIENCE_US, other, Because.CHANNEL)
+        return Detour(scene.state.down[send.channel] + PATIENCE_US, other, Because.CHANNEL, send.person)
     return None
 
 
@@ -253,8 +257,11 @@ class _Turn:
             self._other_way(standing, other.channel, reasons)
         else:
             replaces = send.key if send.pending else None
-            where = {"person": send.person, "channel": other.channel, "replaces": replaces}
-            self._send(scene, _K.RELEASE, f"fallback:{other.channel}", reasons=reasons, **where)
+            where = {"person": other.person, "channel": other.channel, "replaces": replaces}
+            kind, what = _K.RELEASE, f"fallback:{other.channel}"
+            if other.person != send.person:
+                kind, what = _K.DELEGATE, f"passed_on:{other.person}:{other.channel}"
+            self._send(scene, kind, what, reasons=reasons, **where)
 
     def _other_way(self, standing: Standing, channel: str, reasons: tuple[HoldReason, ...]) -> None:
         """A digest goes with all that are still in it."""

@@ -380,17 +380,30 @@ def _step(scene: Scene) -> FollowUp | None:
     standing, step = scene.standing, _remaining(scene)
     if not _urgent(scene) or step is None or standing.step_us is None or scene.state.pending(standing.step_send):
         return None
-    at, person = _step_time(scene, step, standing.step_us)
+    at, person = _step_time(scene, step, standing.step_us, seconds(step.after_seconds))
     channel = step.channel or standing.notice.channel
     if person is None or (person, channel) in standing.reached:
         return FollowUp(at, DecisionKind.ESCALATE, Because.EMPTY_STEP, step=step.id)
     return FollowUp(at, DecisionKind.ESCALATE, Because.STEP, step=step.id, person=person, channel=channel)
 
 
-def _step_time(scene: Scene, step: EscalationStep, from_us: int) -> tuple[int, str | None]:
+def passed_on(scene: Scene, from_us: int) -> FollowUp | None:
+    """Where it cannot arrive, the next step does not wait: whom it names is told at once, unless that was tried."""
+    mine = scene.standing.notice
+    if not scene.standing.asks or rank(scene.urgency) < rank(Urgency.TIME_SENSITIVE):
+        return None
+    tried = {(one.person, one.channel) for one in scene.state.sends.values() if mine.id in one.notices}
+    for step in scene.rules.escalation:
+        at, person = _step_time(scene, step, from_us, 0)
+        channel = step.channel or mine.channel
+        if person is not None and (person, channel) not in tried:
+            return FollowUp(at, DecisionKind.DELEGATE, Because.FAILED, person=person, channel=channel)
+    return None
+
+
+def _step_time(scene: Scene, step: EscalationStep, from_us: int, delay: int) -> tuple[int, str | None]:
     """Who is on duty depends on when, and when depends on whose quiet hours let the clock stand still."""
-    urgency, delay = scene.standing.urgency, seconds(step.after_seconds)
-    at = from_us + delay
+    urgency, at = scene.standing.urgency, from_us + delay
     for _ in range(_ROUNDS):
         person = scene.book.someone(step.person, at) if step.person else scene.state.person
         if person is None:
