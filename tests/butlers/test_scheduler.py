@@ -14,7 +14,7 @@ from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
 from tests.support.counted import CountedLoops
 
-from postroom.butlers.model import BROKEN, Appointment, AppointmentKind
+from postroom.butlers.model import BROKEN, Appointment, AppointmentKind, AppointmentStatus
 from postroom.butlers.scheduler import Scheduler, next_run_us
 from postroom.butlers.store import StoredAppointments
 from postroom.kernel.database.engine import Database
@@ -230,3 +230,22 @@ async def test_butlers_do_not_see_each_others_appointments(database: Database, c
     seen = await StoredAppointments(database, name).recent(10)
 
     assert len(seen) == (1 if name == "health" else 0)
+
+
+async def test_what_an_earlier_run_of_an_appointment_came_to_is_not_written_over_a_later_one(
+    database: Database,
+) -> None:
+    appointments = StoredAppointments(database, "health")
+    kind = AppointmentKind.REMINDER
+    await appointments.add(
+        Appointment(id="a", butler="health", kind=kind, name="a", due_at_us=1, work="{}", created_at_us=1)
+    )
+    [first] = await appointments.due(1)
+    assert first is not None
+    await appointments.postpone(first, 2, "not now")
+
+    await appointments.finish(first, AppointmentStatus.DONE, "late", None)
+    await appointments.postpone(first, 99, "late as well")
+
+    [kept] = await appointments.recent(10)
+    assert (kept.status, kept.due_at_us, kept.tries, kept.result) == (AppointmentStatus.WAITING, 2, 1, "not now")
