@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from postroom.intents.bodies import (
     ChangesAnswer,
@@ -24,7 +24,6 @@ from postroom.intents.bodies import (
 )
 from postroom.intents.model import UNANSWERED, Folder, IntentEnding, IntentStatus, Reminders
 from postroom.kernel.acts.declaration import EVERYONE, PEOPLE, Act, Answer, Call, Complain, HttpRoute, act, said
-from postroom.kernel.acts.reading import Lower
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import agreed_key, checked_address
 from postroom.kernel.webhooks import Subscription, WebhookEvent
@@ -42,6 +41,7 @@ _IN_QUERY: Final = ("owner_agent",)
 
 Agent = Annotated[str, Field(min_length=3, max_length=255, examples=["agent://household/owner"])]
 Uuid = Annotated[str, Field(max_length=36, pattern=_FORM)]
+Lower = BeforeValidator(lambda value: value.lower() if isinstance(value, str) else value)
 Id = Annotated[Uuid, Lower]
 Reply = Annotated[str, Field(min_length=1, max_length=5000)]
 _Limit = Annotated[int, Field(ge=1, le=200)]

@@ -70,12 +70,6 @@ def needed(words: str, **schema: Any) -> Any:
     return Field(description=words, json_schema_extra=schema)
 
 
-def lower(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) else value
-
-
-Lower = BeforeValidator(lower)
-
 # Reading.
 
 
@@ -92,7 +86,8 @@ def read(
     given, renamed = _current(kind, names, sent, found)
     for name in [one for one in given if one not in names][:_MOST_COMPLAINTS]:
         del given[name]
-        found.append(FieldError(printable(name), f"unknown field{_meant(name, names)}", "unknown_field"))
+        meant = did_you_mean(name, names) if nearest(name, names) else ""
+        found.append(FieldError(printable(name), f"unknown field{meant}", "unknown_field"))
     given = {name: one for name, one in given.items() if name in names and _is_there(kind, names[name], one, door)}
     if isinstance(door, Tool):
         given = {name: _decoded(kind, names[name], one) for name, one in given.items()}
@@ -111,10 +106,6 @@ def read(
 def made(kind: type[One], /, **sent: Any) -> One:
     """An act of our own, with whatever is None left out."""
     return read(kind, {name: value for name, value in sent.items() if value is not None})[0]
-
-
-def _meant(name: str, names: Mapping[str, str]) -> str:
-    return did_you_mean(name, names) if nearest(name, names) else ""
 
 
 def _current(
@@ -240,14 +231,12 @@ def _judged_later(kind: type[Act[Any]]) -> frozenset[str]:
 
 def _as_sent(found: list[FieldError], renamed: Mapping[str, str]) -> list[FieldError]:
     """Each complaint once, and about the name that the caller wrote."""
-    back = {now: former for former, now in renamed.items()}
-    complaints = [FieldError(_called(one, back), one.error, one.code) for one in found]
-    return list({(one.field, one.code): one for one in complaints}.values())
-
-
-def _called(complaint: FieldError, names: Mapping[str, str]) -> str:
-    argument = _argument(complaint)
-    return names.get(argument, argument) + complaint.field.removeprefix(argument)
+    back, complaints = {now: former for former, now in renamed.items()}, dict[tuple[str, str], FieldError]()
+    for one in found:
+        argument = _argument(one)
+        name = back.get(argument, argument) + one.field.removeprefix(argument)
+        complaints[name, one.code] = FieldError(name, one.error, one.code)
+    return list(complaints.values())
 
 
 # JSON Schema, as short as it can be: every model that reads it pays for it.
@@ -307,25 +296,26 @@ def _types(kinds: list[str]) -> JsonSchemaValue:
 
 
 def _resolved(schema: JsonSchemaValue, named: Mapping[str, Any]) -> JsonSchemaValue:
-    return {**named[schema["$ref"].rpartition("/")[2]], **schema} if "$ref" in schema else schema
+    """What is named stands where it is used."""
+    if "$ref" not in schema:
+        return schema
+    own = {key: one for key, one in schema.items() if key != "$ref"}
+    return {**named[schema["$ref"].rpartition("/")[2]], **own}
 
 
 def _short(schema: JsonSchemaValue, named: Mapping[str, JsonSchemaValue]) -> JsonSchemaValue:
-    """What is named stands where it is used; "or null" is left out: null is the same as absent."""
+    """ "Or null" is left out: null is the same as absent."""
     arms = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
     if len(arms) == 1:
         schema = {**arms[0], **{key: one for key, one in schema.items() if key != "anyOf"}}
     elif arms:
         schema = {**schema, **_one_of([_short(one, named) for one in arms])}
-    if "$ref" in schema:
-        meant = named[schema["$ref"].rpartition("/")[2]]
-        schema = {**meant, **{key: one for key, one in schema.items() if key != "$ref"}}
-    if isinstance(schema.get("items"), dict):
-        schema = {**schema, "items": _short(schema["items"], named)}
-    if isinstance(schema.get("additionalProperties"), dict):
-        schema = {**schema, "additionalProperties": _short(schema["additionalProperties"], named)}
-    if isinstance(schema.get("properties"), dict):
-        schema = {**schema, "properties": {name: _short(one, named) for name, one in schema["properties"].items()}}
+    schema = dict(_resolved(schema, named))
+    for inner in ("items", "additionalProperties"):
+        if isinstance(schema.get(inner), dict):
+            schema[inner] = _short(schema[inner], named)
+    if "properties" in schema:
+        schema["properties"] = {name: _short(one, named) for name, one in schema["properties"].items()}
     left_out = {"title"} | ({"default"} if schema.get("default", "") in (None, "") else set())
     if isinstance(schema.get("type"), list):
         left_out |= {"anyOf"}

@@ -135,22 +135,20 @@ def _described(kind: type[Act[Any]], route: HttpRoute, components: dict[str, Any
         "operationId": operation_of(kind, route),
         "tags": [route.tag],
         "summary": route.summary or words_of(kind).removesuffix("."),
-        "parameters": [_parameter(name, one, name in required, route) for name, one in in_url.items()],
         "responses": {
             str(route.status): answer,
             **{str(code): {**answer, "description": words} for code, words in route.more.items()},
             **{str(code): one for code, one in failures(*route.refusals).items()},
         },
     }
-    if not described["parameters"]:
-        del described["parameters"]
+    if in_url:
+        described["parameters"] = [_parameter(name, one, name in required, route) for name, one in in_url.items()]
     if rest := {name: one for name, one in properties.items() if name not in in_url}:
         needed = [name for name in required if name not in in_url]
         body = {**schema, "properties": rest, "required": needed}
         if not needed:
             del body["required"]
-        content = {"application/json": {"schema": body}}
-        described["requestBody"] = {"required": bool(needed), "content": content}
+        described["requestBody"] = {"required": bool(needed), "content": {"application/json": {"schema": body}}}
     return described
 
 
