@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sqlite3
-import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -22,7 +19,6 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
 from postroom.people.model import NewPerson, Person
 from postroom.questions.model import PresentationStatus
 from postroom.questions.shapes import QuestionView, ask_body
-from tests.architecture.tree import ROOT, SOURCE
 from tests.household.asked_household import HEALTH, SECONDS, ask, parts, phone, press, shown, until
 from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
@@ -424,39 +420,3 @@ async def test_what_the_messenger_says_itself_has_no_hop(alive: Living) -> None:
     traced = await alive.traced(answer["request_context"]["request_id"])
 
     assert (len(traced["deliveries"]), traced["hops"]) == (1, [])
-
-
-# CONTRIBUTING lists the files one message passes: here a real one passes them, in that order.
-LISTED = re.compile(r"^\d+\. `([\w/]+\.py)`:", re.MULTILINE)
-
-
-def listed() -> list[str]:
-    return LISTED.findall((ROOT / "CONTRIBUTING.md").read_text())
-
-
-def following(passed: list[str]) -> Callable[[FrameType, str, Any], None]:
-    """Notes each file of ours whenever a function in it is called."""
-
-    def note(frame: FrameType, event: str, _argument: Any) -> None:
-        path = frame.f_code.co_filename
-        if event == "call" and path.startswith(str(SOURCE)) and frame.f_code.co_name != "<lambda>":
-            passed.append(Path(path).relative_to(SOURCE).as_posix())
-
-    return note
-
-
-@pytest.mark.requirement("house:one-message")
-async def test_a_message_passes_the_files_that_contributing_lists_in_that_order(tmp_path: Path) -> None:
-    passed: list[str] = []
-    async with living(tmp_path, LIFTED, QUICK) as home:
-        await home.notify(message="so that nothing is done for the first time")
-        sys.setprofile(following(passed))
-        try:
-            answer = await home.notify()
-        finally:
-            sys.setprofile(None)
-
-    assert answer["status"] == "ok"
-    assert len(listed()) == 10
-    on_the_way = iter(passed)
-    assert [place for place in listed() if place not in on_the_way] == []  # each after the one before it
