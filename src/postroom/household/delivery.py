@@ -14,12 +14,10 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry
 
-from postroom.approvals.approvals import Approvals
 from postroom.attention.attention import Attention, NoticeOutcomes
 from postroom.attention.reading import NoticeReading
 from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.butlers.messenger.desk import ChannelTools, CorrectionDesk, MessengerDesk
-from postroom.butlers.messenger.server import Execute, MessengerParts
 from postroom.delivery.accept import Acceptance, Plane, SettledElsewhere
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.dead_letters import DeadLetters
@@ -45,7 +43,6 @@ from postroom.inbox.model import Terms
 from postroom.kernel.database.engine import KEY_PREFIX, Database, LivingWorker, WorkerPulse, redis_client
 from postroom.kernel.database.schema import known_revision
 from postroom.kernel.database.sqlite import SqliteDatabase
-from postroom.kernel.guard.http import Verifier
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.values.errors import SettingsError, StoreUnavailable
@@ -60,51 +57,41 @@ from postroom.settings.listeners import sole_worker
 # What the messenger's tools work with: the plane itself, and the record it wrote.
 
 
-def messenger_parts(
-    place: Premises,
-    plane: Plane,
-    verifier: Verifier,
-    corrections: CorrectionDesk,
-    approvals: Approvals | None = None,
-    attention: Attention | None = None,
-) -> MessengerParts:
+def messenger_desk(
+    place: Premises, plane: Plane, corrections: CorrectionDesk, attention: Attention | None = None
+) -> MessengerDesk:
     """The same limits, circuits, book and channels the plane decides with: a figure shown is the figure used."""
     path, names, store, clock = plane.acceptance, frozenset(plane.known_channels), place.store, place.clock
-    wait_seconds = place.settings.delivery.notify_wait_seconds
-    return MessengerParts(
-        execute=Execute(plane=plane, clock=clock, corrections=corrections),
-        desk=MessengerDesk(
-            corrections=corrections,
-            channel_tools=ChannelTools(plane=plane, clock=clock, mint=store.ids.mint, wait_seconds=wait_seconds),
-            tracking=Tracking(record=store.deliveries, channel_names=names),
-            dead_letters=DeadLetters(
-                record=store.dead_letters,
-                channels=path.channels,
-                channel_names=names,
-                hand_over=plane.dispatcher.wake,
-                clock=clock,
-                mint=store.ids.mint,
-            ),
-            health=DeliveryHealth(
-                record=store.figures,
-                limits=path.limits,
-                breakers=path.breakers,
-                policy=path.policy,
-                channels=path.channels,
-                channel_names=names,
-                clock=clock,
-            ),
-            dry_run=DryRun(
-                acceptance=path,
-                known_channels=plane.known_channels,
-                clock=clock,
-                mint=store.ids.mint,
-                attention=attention,
-            ),
+    return MessengerDesk(
+        corrections=corrections,
+        channel_tools=ChannelTools(
+            plane=plane, clock=clock, mint=store.ids.mint, wait_seconds=corrections.wait_seconds
         ),
-        verifier=verifier,
-        approvals=approvals,
-        approvers=place.approvers,
+        tracking=Tracking(record=store.deliveries, channel_names=names),
+        dead_letters=DeadLetters(
+            record=store.dead_letters,
+            channels=path.channels,
+            channel_names=names,
+            hand_over=plane.dispatcher.wake,
+            clock=clock,
+            mint=store.ids.mint,
+        ),
+        health=DeliveryHealth(
+            record=store.figures,
+            limits=path.limits,
+            breakers=path.breakers,
+            policy=path.policy,
+            channels=path.channels,
+            channel_names=names,
+            clock=clock,
+        ),
+        dry_run=DryRun(
+            acceptance=path,
+            known_channels=plane.known_channels,
+            clock=clock,
+            mint=store.ids.mint,
+            attention=attention,
+        ),
     )
 
 

@@ -26,6 +26,7 @@ from postroom.butlers.daemon import (
     build_server,
 )
 from postroom.butlers.loading import check_modules
+from postroom.butlers.messenger.server import Execute
 from postroom.butlers.messenger.server import build_server as build_messenger
 from postroom.butlers.routing import SWITCHBOARD_ACTS
 from postroom.butlers.switchboard import Registry
@@ -63,7 +64,7 @@ from postroom.household.conversations import (
 from postroom.household.delivery import (
     DRAIN_SECONDS,
     correction_desk,
-    messenger_parts,
+    messenger_desk,
     running_plane,
     showing_life,
 )
@@ -338,12 +339,13 @@ class _Builder:
         approvals = self._approvals = approving(self._asking, plane)
         desk = correction_desk(world, plane, attention, self._asking.bells.every.ring)
         butler = await self._butler(config, plane)
-        parts = messenger_parts(world, plane, butler.verifier, desk, approvals, attention)
-        server = build_messenger(parts)
+        execute = Execute(plane=plane, clock=world.clock, corrections=desk)
+        tools = messenger_desk(world, plane, desk, attention)
+        server = build_messenger(execute, tools, butler.verifier, approvals=approvals, approvers=world.approvers)
         add_message_tools(server, butler, (Notify,))
         server.point_elsewhere(ELSEWHERE_THAN_MESSENGER)
         self._servers[MESSENGER] = server
-        self._world.peers.add(MESSENGER, server, parts.execute.submit)
+        self._world.peers.add(MESSENGER, server, execute.submit)
 
     async def _build_switchboard(self, config: ButlerConfig) -> None:
         board = build_board(self._world, self._registered)

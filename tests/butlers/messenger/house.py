@@ -15,13 +15,13 @@ from sqlalchemy import text
 from tests.services.ready_file import ready_file
 from tests.support.worlds import world_of
 
-from postroom.butlers.messenger.server import build_server
+from postroom.butlers.messenger.server import Execute, build_server
 from postroom.delivery.accept import Plane
 from postroom.delivery.model import Snapshot
 from postroom.delivery.notify import deliver_envelope
 from postroom.household.attention import build_attention
 from postroom.household.channels import build_channels
-from postroom.household.delivery import correction_desk, messenger_parts, running_plane
+from postroom.household.delivery import correction_desk, messenger_desk, running_plane
 from postroom.household.questions import AskingParts, approving
 from postroom.household.store import Store, open_store
 from postroom.kernel.guard.tokens import TokenFile
@@ -152,7 +152,9 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
         asking = AskingParts(world)
         approvals = approving(asking, plane)
         desk = correction_desk(world, plane, build_attention(world), asking.bells.every.ring)
-        server = build_server(messenger_parts(world, plane, tokens, desk, approvals))
+        execute = Execute(plane=plane, clock=world.clock, corrections=desk)
+        tools = messenger_desk(world, plane, desk)
+        server = build_server(execute, tools, tokens, approvals=approvals, approvers=world.approvers)
         client = await stack.enter_async_context(Client(server))
         await client.list_tools(meta={TOKEN_META: tokens.token_of(OPERATOR) or ""})
         yield House(client=client, plane=plane, store=store, sandbox=sandbox, tokens=tokens)

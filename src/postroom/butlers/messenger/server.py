@@ -109,26 +109,22 @@ def _handed(caller: Principal, outgoing: Outgoing) -> Outgoing:
 DESCRIPTION = "Outbound delivery execution plane for Telegram and Email"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessengerParts:
-    """What the messenger needs from the household."""
-
-    execute: Execute
-    desk: MessengerDesk
-    verifier: Verifier
-    approvals: Approvals | None = None
-    approvers: Collection[str] = ()
-
-
-def build_server(parts: MessengerParts) -> GuardedServer:
-    policy = ToolPolicy({}, parts.verifier)
+def build_server(
+    execute: Execute,
+    desk: MessengerDesk,
+    verifier: Verifier,
+    *,
+    approvals: Approvals | None,
+    approvers: Collection[str],
+) -> GuardedServer:
+    policy = ToolPolicy({}, verifier)
     server = GuardedServer(ORIGIN, policy, description=DESCRIPTION)
-    add_tools(server, (CarryOutRoute,), parts.execute, butler=ORIGIN)
-    add_tools(server, acts.ACTS, parts.desk, butler=ORIGIN)
-    may_decide = approver(parts.approvers)
+    add_tools(server, (CarryOutRoute,), execute, butler=ORIGIN)
+    add_tools(server, acts.ACTS, desk, butler=ORIGIN)
+    may_decide = approver(approvers)
     policy.allow(dict.fromkeys(_REPAIRING, may_decide))
-    if parts.approvals is not None:
-        add_tools(server, APPROVAL_ACTS, replace(parts.approvals, may_decide=may_decide))
+    if approvals is not None:
+        add_tools(server, APPROVAL_ACTS, replace(approvals, may_decide=may_decide))
         policy.allow(dict.fromkeys(APPROVAL_TOOL_NAMES, may_decide))
     else:
         told = "approvals are switched off in this household (approvals.enabled), so there is no {name}"
