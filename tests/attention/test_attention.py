@@ -13,8 +13,7 @@ import pytest
 from tests.attention.attended import Attended, Killed, introduced, names
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, envelope, generous, living_world
-from tests.inbox.examples import AT_NIGHT, QUIET_ENDS_US, a_notification
-from tests.inbox.test_copies import a_batch
+from tests.inbox.examples import AT_NIGHT, QUIET_ENDS_US
 from tests.inbox.workshop import inbox_on
 
 from postroom.attention.model import NoticeState
@@ -23,13 +22,11 @@ from postroom.attention.rules.times import Rotation
 from postroom.attention.store import attention_log, notices
 from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.rules import Correcting, CorrectionAct
-from postroom.inbox.copies import outgoing
 from postroom.kernel.values.errors import TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.outgoing import AnswerStatus, Outcome
 from postroom.message.wire import parse_notify
-from postroom.message.wishes import AttentionWish
 from postroom.overview.why_held import why_notice
 
 NIGHT = {"zone": "UTC", "quiet_hours": [{"from": "22:00", "until": "00:10"}]}  # the clock starts at midnight
@@ -490,25 +487,7 @@ async def test_people_of_a_rotation_are_known_by_their_ids(world: World) -> None
     assert house.attention.book.policies.someone("duty", world.clock.now_us()) == "ann"
 
 
-# -- What the household itself sends is not considered; the copy of a note that needs an acknowledgement is --
-
-
-@pytest.mark.requirement("attention:note-fields")
-async def test_a_copy_is_a_notice_only_when_a_person_has_to_acknowledge_it(tmp_path: Path, clock: FakeClock) -> None:
-    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
-        await introduced(world.database)
-        house = Attended(world)
-        plain = a_batch([a_notification(wish=AttentionWish(thread="laundry"))], "UTC", address="ann@example.com")
-        sent = await house.plane.submit(outgoing(plain), request_id="plain", wait_seconds=5)
-        asks = a_batch([a_notification(wish=AttentionWish(needs_ack=True))], id="b2", address="ann@example.com")
-        answer = await house.plane.submit(outgoing(asks), request_id="asks", wait_seconds=5)
-        await house.look()
-
-        assert (sent.status, sent.notice_id) == (AnswerStatus.OK, None)
-        view = await house.attention.notice(answer.notice_id or "")
-        assert view is not None and (view.person, view.state) == ("ann", NoticeState.WAITING)
-        await house.attention.ack(view.id, "ann")
-        assert await house.attention.audit() == ()
+# -- Quiet hours have one place --
 
 
 @pytest.mark.requirement("attention:one-quiet-hours")

@@ -321,13 +321,13 @@ LOOPS = {
     "attention",
     "attention_audit",
     "clock",
+    "confirmations",
     "console_changes",
     "dispatcher",
     "conversations",
     "inbound:email",
     "inbound:forgotten",
     "inbound:telegram",
-    "inbox_emails",
     "inbox_feed",
     "intents",
     "last_use",
@@ -388,16 +388,16 @@ async def test_health_and_doctor_name_the_loop_that_fails_until_it_works_again(h
             {"status": "ok", "part": "api", "household": alive.settings.household_id},
             [],
         )
-        async with _without_emails(postgres_url):
-            _wake(alive, "inbox_emails")
+        async with _without_confirmations(postgres_url):
+            _wake(alive, "confirmations")
             told = await _until(alive, "degraded")
 
             [loop] = told["loops"]
-            assert (loop["loop"], loop["error"]) == ("inbox_emails", "UndefinedTableError")
+            assert (loop["loop"], loop["error"]) == ("confirmations", "UndefinedTableError")
             assert loop["failures"] >= 1 and loop["since"].endswith("Z")
             assert (await _health(alive, "health"))["status"] == "degraded"
             [finding] = await look_at_loops(alive.settings, roster)
-            assert (finding.subject, finding.ok) == ("loop inbox_emails", False)
+            assert (finding.subject, finding.ok) == ("loop confirmations", False)
             assert "(UndefinedTableError)" in finding.detail
             assert ", first just now" in finding.detail or " ago (" in finding.detail
 
@@ -409,13 +409,13 @@ async def test_health_and_doctor_name_the_loop_that_fails_until_it_works_again(h
 
 
 @asynccontextmanager
-async def _without_emails(url: str) -> AsyncIterator[None]:
+async def _without_confirmations(url: str) -> AsyncIterator[None]:
     connection = await asyncpg.connect(url)
     try:
-        await connection.execute("alter table shared.deferred_emails rename to elsewhere")
+        await connection.execute("alter table shared.email_confirmations rename to elsewhere")
         yield
     finally:
-        await connection.execute("alter table if exists shared.elsewhere rename to deferred_emails")
+        await connection.execute("alter table if exists shared.elsewhere rename to email_confirmations")
         await connection.close()
 
 

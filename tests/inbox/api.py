@@ -72,8 +72,8 @@ class Api:
     def forget(self) -> None:
         """From outside: an inbox without a past for the next test, in a household that runs on."""
         with closing(sqlite3.connect(self.household.settings.home / "postroom.db")) as connection, connection:
-            inbox = ("deferred_emails", "email_confirmations", "notification_preferences", "notifications")
-            for table in (*inbox, "attention_people", "attention_log"):
+            inbox = ("email_confirmations", "notification_preferences", "notifications")
+            for table in (*inbox, "notices", "notice_sends", "attention_people", "attention_log", "moments"):
                 connection.execute(f"DELETE FROM {table}")
 
 

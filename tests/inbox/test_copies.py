@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,11 +10,10 @@ from tests.support.kinds import KINDS
 
 from postroom.channels.email.building import build
 from postroom.inbox.copies import ending_of, outgoing
-from postroom.inbox.model import Batch, Ending, GivenUp, HandedOver, Notification, NotificationType, TryAgain, shortened
+from postroom.inbox.model import Ending, GivenUp, HandedOver, TryAgain, shortened
 from postroom.kernel.values.ids import DeliveryId, to_datetime
-from postroom.message.delivery import Intent, Message, Priority
+from postroom.message.delivery import Intent, Message
 from postroom.message.wire import notify_document, parse_notify, read_response
-from postroom.message.wishes import AttentionWish, Urgency
 
 NOW = 1_000_000_000
 
@@ -69,25 +67,11 @@ def test_how_a_hand_over_ends(answer: dict[str, Any], attempts: int, expected: E
     assert ending_of(read_response(answer), attempts, NOW) == expected
 
 
-def a_batch(
-    notifications: Sequence[Notification], zone: str = "UTC", *, id: str = "b1", address: str = "ada@example.com"
-) -> Batch:
-    return Batch(
-        id=id,
-        fence=1,
-        attempts=0,
-        user_id="ada",
-        address=address,
-        zone=zone,
-        notifications=notifications,
-    )
-
-
 def test_one_notification_is_its_own_letter() -> None:
     note = a_notification(message="Milk\nand bread", link="https://example.com/list")
-    sent = notify_document(outgoing(a_batch([note])))
+    sent = notify_document(outgoing(note, "ada@example.com"))
 
-    assert (sent["origin_butler"], sent["idempotency_key"]) == ("inbox", "inbox-email:b1")
+    assert sent["origin_butler"] == "inbox"
     assert sent["delivery"] == {
         "intent": "send",
         "channel": "email",
@@ -97,38 +81,12 @@ def test_one_notification_is_its_own_letter() -> None:
     }
 
 
-def test_several_are_listed_with_their_local_times_and_travel_as_urgently_as_the_most_urgent() -> None:
-    first = a_notification(message="One")
-    second = a_notification(message="Two", type=NotificationType.WARNING, priority=Priority.HIGH)
-    sent = notify_document(outgoing(a_batch([first, second], "Europe/Berlin")))
-
-    assert sent["priority"] == "high"
-    assert sent["delivery"]["subject"] == "2 notifications"
-    assert "Thu 01 Jan, 01:00 CET  Reminder\nOne\n\nThu 01 Jan, 01:00 CET  Warning\nTwo" in sent["delivery"]["message"]
-
-
-@pytest.mark.requirement("attention:note-fields")
-def test_a_letter_asks_for_what_its_notes_asked_for() -> None:
-    first = a_notification(wish=AttentionWish(urgency=Urgency.PASSIVE, thread="laundry", supersedes="k"))
-    second = a_notification(wish=AttentionWish(urgency=Urgency.NORMAL, needs_ack=True))
-
-    assert outgoing(a_batch([a_notification()])).wish is None
-    assert outgoing(a_batch([first])).wish == AttentionWish(urgency=Urgency.PASSIVE, thread="laundry")
-    assert outgoing(a_batch([first, second])).wish == AttentionWish(urgency=Urgency.NORMAL, needs_ack=True)
-
-
-def test_the_same_batch_is_the_same_letter() -> None:
-    notes = [a_notification(), a_notification()]
-
-    assert outgoing(a_batch(notes)) == outgoing(a_batch(notes))
-
-
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=500)
 
 
 @given(texts.filter(str.strip))
 def test_whatever_a_model_writes_makes_a_letter_that_the_channel_takes(text: str) -> None:
-    sent = outgoing(a_batch([a_notification(message=text.strip())]))
+    sent = outgoing(a_notification(message=text.strip()), "ada@example.com")
     notify = parse_notify(notify_document(sent), KINDS)
     message = Message(
         delivery_id=DeliveryId("d1"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
-from datetime import time
 from pathlib import Path
 from typing import Any
 
@@ -13,79 +11,46 @@ import pytest
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 from tests.clock import START_US, FakeClock
-from tests.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US, a_notification
+from tests.inbox.examples import BY_EMAIL, a_notification
 from tests.inbox.workshop import Workshop, workshop
 from tests.patience import PATIENCE_SECONDS
 from tests.support.counted import CountedLoops
 from tests.support.redis_server import fresh_prefix, own_redis
 
-from postroom.attention.model import AgentRule, Policy, Preset, QuietWindow
+from postroom.attention.considering import noticed
+from postroom.attention.model import NoticeState
+from postroom.attention.state import Standing
+from postroom.inbox.copies import outgoing
 from postroom.inbox.inbox import LOOK_SECONDS, Feed, InboxMeter
 from postroom.inbox.model import (
-    Batch,
-    Defer,
-    DeliveryChannel,
-    Drop,
-    Ending,
-    GivenUp,
-    HandedOver,
     Notification,
     NotificationChange,
     NotificationQuery,
-    Preferences,
-    SendNow,
-    Terms,
-    TryAgain,
-    Verdict,
 )
-from postroom.inbox.preferences import judge
 from postroom.inbox.store.hourly_cap_redis import RedisHourlyCap
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.database.redis_script import connect
 from postroom.kernel.database.sqlite import SqliteDatabase
-from postroom.kernel.values.ids import is_uuid, seconds
-from postroom.message.delivery import Priority
-from postroom.message.wishes import AttentionWish, Urgency
+from postroom.kernel.values.ids import is_uuid
 
 NOTE = a_notification(message="Canary text", correlation_id="k1")
-BATCH = Batch(
-    id="b1", fence=1, attempts=0, user_id="ada", address="canary@example.com", zone="UTC", notifications=[NOTE]
-)
 
 
 @pytest.mark.parametrize(
-    ("email", "label"),
-    [(SendNow("canary@example.com"), "now"), (Defer(START_US), "later"), (Drop("read"), "none")],
+    ("state", "label"),
+    [(NoticeState.RELEASED, "now"), (NoticeState.HELD, "later"), (NoticeState.MUTED, "none"), (None, "none")],
     ids=str,
 )
 @pytest.mark.requirement("inbox:side-effect-log")
-def test_a_creation_is_counted_by_what_becomes_of_its_e_mail(email: Verdict, label: str) -> None:
+def test_a_creation_is_counted_by_what_becomes_of_its_e_mail(state: NoticeState | None, label: str) -> None:
     registry = CollectorRegistry()
+    notice = noticed(outgoing(NOTE, "canary@example.com"), NOTE.id, "ada", START_US)
     with capture_logs() as logs:
-        InboxMeter(registry).created(NOTE, email)
+        InboxMeter(registry).created(NOTE, Standing(notice=notice, state=state) if state is not None else None)
 
     labels = {"type": "reminder", "email": label}
     assert registry.get_sample_value("postroom_notification_created_total", labels) == 1
     assert logs[0]["correlation_id"] == "k1"
-    assert "anary" not in str(logs)
-
-
-@pytest.mark.parametrize(
-    ("ending", "outcome"),
-    [
-        (HandedOver("d1"), "handed_over"),
-        (TryAgain(START_US, "timeout"), "put_off"),
-        (GivenUp("validation_error"), "given_up"),
-    ],
-    ids=["handed over", "put off", "given up"],
-)
-def test_an_e_mail_is_counted_by_how_its_hand_over_ended(ending: Ending, outcome: str) -> None:
-    registry = CollectorRegistry()
-    with capture_logs() as logs:
-        InboxMeter(registry).handed_over(BATCH, ending)
-
-    assert registry.get_sample_value("postroom_notification_email_total", {"outcome": outcome}) == 1
-    assert logs[0]["outcome"] == outcome
     assert "anary" not in str(logs)
 
 
@@ -147,84 +112,6 @@ async def test_an_address_that_must_be_confirmed_is_written_to_at_once(shop: Wor
     assert due.is_set() is not confirmed
 
 
-DEFERRAL_NOTE = a_notification()
-URGENT = replace(DEFERRAL_NOTE, priority=Priority.HIGH)
-LENIENT = replace(AT_NIGHT, high_priority_passes=True)
-ADA = SendNow("ada@example.com")
-
-
-@pytest.mark.requirement("inbox:side-effect-email", "inbox:side-effect-deferred-email")
-@pytest.mark.parametrize(
-    ("notification", "preferences", "expected"),
-    [
-        pytest.param(DEFERRAL_NOTE, BY_EMAIL, ADA, id="wanted"),
-        pytest.param(DEFERRAL_NOTE, replace(BY_EMAIL, delivery_channel=DeliveryChannel.EMAIL), ADA, id="e-mail alone"),
-        pytest.param(
-            DEFERRAL_NOTE, Preferences(email="ada@example.com"), Drop("the person wants no e-mail"), id="in app"
-        ),
-        pytest.param(DEFERRAL_NOTE, replace(BY_EMAIL, email=None), Drop("no address is known"), id="no address"),
-        pytest.param(DEFERRAL_NOTE, AT_NIGHT, Defer(QUIET_ENDS_US), id="at night"),
-        pytest.param(URGENT, AT_NIGHT, Defer(QUIET_ENDS_US), id="urgent, and not allowed to pass"),
-        pytest.param(URGENT, LENIENT, ADA, id="urgent, and allowed to pass"),
-        pytest.param(DEFERRAL_NOTE, LENIENT, Defer(QUIET_ENDS_US), id="only urgent ones may pass"),
-        pytest.param(replace(DEFERRAL_NOTE, dismissed_at_us=1), BY_EMAIL, Drop("dismissed"), id="dismissed"),
-        pytest.param(replace(DEFERRAL_NOTE, archived_at_us=1), BY_EMAIL, Drop("archived"), id="archived"),
-        pytest.param(replace(DEFERRAL_NOTE, read_at_us=1), AT_NIGHT, Drop("read"), id="read in the app"),
-        pytest.param(
-            replace(DEFERRAL_NOTE, snoozed_until_us=START_US + 5), BY_EMAIL, Defer(START_US + 5), id="snoozed"
-        ),
-        pytest.param(replace(DEFERRAL_NOTE, snoozed_until_us=START_US), BY_EMAIL, ADA, id="no longer snoozed"),
-    ],
-)
-def test_the_verdict(notification: Notification, preferences: Preferences, expected: Verdict) -> None:
-    assert judge(notification, preferences, Terms(True), START_US) == expected
-
-
-def test_while_e_mail_is_switched_off_nobody_gets_any() -> None:
-    assert judge(DEFERRAL_NOTE, BY_EMAIL, Terms(False), START_US) == Drop("e-mail is switched off")
-
-
-def test_when_the_night_is_over_it_goes() -> None:
-    assert judge(DEFERRAL_NOTE, AT_NIGHT, Terms(True), QUIET_ENDS_US) == ADA
-
-
-def asking(**wish: Any) -> Notification:
-    return replace(DEFERRAL_NOTE, agent="ci", wish=AttentionWish(**wish))
-
-
-CALM = Policy(preset=Preset.CALM, quiet_hours=(QuietWindow(time(22), time(7)),))
-GRANTED = replace(CALM, agents=(("ci", AgentRule(critical=True)),))
-SLOT_US = START_US + seconds(8 * 3600)
-LONG = Policy(quiet_hours=(QuietWindow(time(0), time(23, 59)),))
-
-
-@pytest.mark.requirement("attention:note-fields")
-@pytest.mark.parametrize(
-    ("notification", "policy", "expected"),
-    [
-        pytest.param(asking(urgency=Urgency.PASSIVE), CALM, Defer(SLOT_US), id="passive waits for its slot"),
-        pytest.param(asking(urgency=Urgency.NORMAL), CALM, Defer(QUIET_ENDS_US), id="normal for the morning"),
-        pytest.param(asking(urgency=Urgency.CRITICAL), CALM, Defer(QUIET_ENDS_US), id="critical without a grant"),
-        pytest.param(asking(urgency=Urgency.CRITICAL), GRANTED, ADA, id="critical with a grant"),
-        pytest.param(asking(expires_in_seconds=60), None, ADA, id="not expired yet"),
-        pytest.param(
-            DEFERRAL_NOTE, LONG, Defer(START_US + seconds(86_340)), id="the whole of quiet hours, however long"
-        ),
-    ],
-)
-def test_the_policy_judges_what_the_agent_asked_for(
-    notification: Notification, policy: Policy | None, expected: Verdict
-) -> None:
-    assert judge(notification, BY_EMAIL, Terms(True, policy), START_US) == expected
-
-
-@pytest.mark.requirement("attention:note-fields")
-def test_what_has_expired_is_not_mailed() -> None:
-    later_us = START_US + seconds(60)
-    expired = Drop("expired")
-    assert judge(asking(expires_in_seconds=60), BY_EMAIL, Terms(True), later_us) == expired
-
-
 @pytest.fixture
 async def notes(tmp_path: Path) -> AsyncIterator[StoredNotes]:
     database = SqliteDatabase(tmp_path / "inbox.db")
@@ -244,7 +131,7 @@ async def feed(notes: StoredNotes, clock: FakeClock) -> AsyncIterator[Feed]:
 async def keep_elsewhere(notes: StoredNotes, user_id: str) -> None:
     """As another process would: without a word to this one."""
     new = a_notification(user_id, at_us=START_US)
-    assert await notes.create(new, hourly_cap=10, terms=Terms(email_enabled=False)) is not None
+    assert await notes.create(new, hourly_cap=10) is not None
 
 
 async def test_what_happens_here_rings_at_once_and_for_its_owner_alone(feed: Feed) -> None:
@@ -391,9 +278,9 @@ async def test_what_could_not_be_written_is_not_counted_on_redis(home: Path, clo
 @pytest.mark.requirement("inbox:side-effect-email")
 async def test_the_caller_does_not_wait_for_the_e_mail(shop: Workshop) -> None:
     await shop.wish(BY_EMAIL)
-    due = shop.inbox.email_due.news()
+    due = shop.inbox.attention.woken.news()
     assert (await shop.send())["success"]
 
     assert due.is_set()
     assert await shop.deliveries() == []
-    assert [row["delivered_at"] for row in await shop.rows()] == [None]
+    assert [copy.state for copy in await shop.copies()] == [NoticeState.RELEASED]

@@ -247,7 +247,6 @@ async def test_a_wrong_field_is_named_and_keeps_nothing(api: Api, name: str, val
 @pytest.mark.requirement("inbox:response-system-error")
 async def test_when_the_database_is_gone_the_answer_says_so_and_no_more(api: Api) -> None:
     database = api.inbox.notes._database
-    await database.write(lambda one: one.exec_driver_sql("DROP TABLE deferred_emails"))
     await database.write(lambda one: one.exec_driver_sql("DROP TABLE notifications"))
     async with client(api) as connected:
         answer = await connected.call_tool("send_notification", {"message": "Hello"})

@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 from tests.clock import START_US
 from tests.inbox.examples import QUIET_ENDS_US, a_notification
 
+from postroom.attention.considering import noticed
+from postroom.attention.model import NoticeState
+from postroom.attention.state import Standing
 from postroom.inbox import rules as answers
 from postroom.inbox.acts import SendNotification
-from postroom.inbox.model import Cursor, Defer, Drop, NewNotification, Notification, NotificationChange, SendNow
+from postroom.inbox.copies import outgoing
+from postroom.inbox.model import Cursor, NewNotification, Notification, NotificationChange
 from postroom.inbox.rules import apply, cursor_after, parse_cursor, priority_of
 from postroom.kernel.acts.reading import read
 from postroom.kernel.values.errors import OverloadRejected, PostroomError, StoreUnavailable, ValidationError
@@ -28,7 +32,7 @@ from postroom.message.wishes import Because, HoldReason
 def test_success() -> None:
     note = a_notification(message="x" * 60)
 
-    assert answers.created(note, Drop("read")) == {
+    assert answers.created(note, None) == {
         "success": True,
         "action": "notification_created",
         "message": f"Notification created: {'x' * 47}...",
@@ -40,17 +44,22 @@ def test_success() -> None:
 @pytest.mark.requirement("attention:note-held")
 def test_of_a_copy_that_is_held_the_answer_says_until_when_and_why() -> None:
     note = a_notification()
-    plain = answers.created(note, Drop("read"))
+    plain = answers.created(note, None)
     reasons = (HoldReason(Because.QUIET, QUIET_ENDS_US), HoldReason(Because.SLOT, QUIET_ENDS_US))
+    notice = noticed(outgoing(note, "ada@example.com"), note.id, "ada", START_US)
+    copy = Standing(notice=notice, state=NoticeState.HELD, until_us=QUIET_ENDS_US, reasons=reasons)
 
-    assert answers.created(note, Defer(QUIET_ENDS_US, reasons)) == {
+    assert answers.created(note, copy) == {
         **plain,
         "status": "deferred",
         "notice_id": note.id,
         "until": to_text(QUIET_ENDS_US),
         "reasons": ["quiet", "slot"],
     }
-    assert answers.created(note, SendNow("ada@example.com")) == plain
+    muted = Standing(notice=notice, state=NoticeState.MUTED, reasons=(HoldReason(Because.MUTED),))
+    told = {"status": "muted", "notice_id": note.id, "reasons": ["muted"]}
+    assert answers.created(note, muted) == {**plain, **told}
+    assert answers.created(note, Standing(notice=notice, state=NoticeState.RELEASED)) == plain
 
 
 @pytest.mark.requirement("inbox:response-validation-error")

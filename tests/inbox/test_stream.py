@@ -18,7 +18,7 @@ from tests.inbox.examples import BY_EMAIL, a_notification
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.inbox.inbox import Feed
-from postroom.inbox.model import DeliveryChannel, Notification, Terms
+from postroom.inbox.model import DeliveryChannel, Notification
 from postroom.inbox.routes import arrivals, stream
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.database.engine import Database
@@ -211,4 +211,4 @@ class TestInParts:
 
 async def keep(notes: StoredNotes, *new: Notification) -> None:
     for one in new:
-        assert await notes.create(one, hourly_cap=10_000, terms=Terms(email_enabled=False)) is not None
+        assert await notes.create(one, hourly_cap=10_000) is not None

@@ -15,30 +15,29 @@ from tests.clock import FakeClock
 from tests.inbox.examples import MINT
 from tests.inbox.sending import sent
 from tests.support.counted import CountedLoops
+from tests.timekeeping import Rounds, rounds
 
+from postroom.attention.keeper import Amends, Carrier, Keeper
+from postroom.attention.state import Standing
+from postroom.attention.store import MOMENTS, notices
 from postroom.attention.turn import NoticeBook
 from postroom.delivery.accept import Plane
+from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.store.tables import delivery_requests
 from postroom.household.attention import build_attention
 from postroom.household.channels import build_channels
 from postroom.household.delivery import build_plane, dispatching, shared_state
 from postroom.household.people import keep_in_step
 from postroom.household.store import Premises, Store, open_store, stored_people
-from postroom.inbox.inbox import (
-    Feed,
-    Inbox,
-    InboxMeter,
-    Releaser,
-)
+from postroom.inbox.inbox import Feed, Inbox, InboxMeter
 from postroom.inbox.model import Preferences, Terms
 from postroom.inbox.store.hourly_cap_redis import RedisHourlyCap
-from postroom.inbox.store.mail import StoredConfirmations, StoredEmails, StoredPreferences
+from postroom.inbox.store.mail import StoredConfirmations, StoredPreferences
 from postroom.inbox.store.notes import StoredNotes
-from postroom.inbox.store.waiting import deferred_emails
 from postroom.kernel.database.engine import Database
+from postroom.kernel.database.rows import of_json
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
-from postroom.kernel.values.ids import IdMint
 from postroom.message.channel import Channel
 from postroom.sandbox.accounts import SandboxAddress
 from postroom.sandbox.records import ReceivedMail
@@ -56,7 +55,8 @@ class Workshop:
     clock: FakeClock
     notes: StoredNotes
     inbox: Inbox
-    releaser: Releaser
+    keeper: Keeper
+    times: Rounds
 
     async def wish(self, preferences: Preferences, user_id: str = "ada") -> None:
         await self.inbox.change_preferences(user_id, lambda _: preferences)
@@ -64,10 +64,17 @@ class Workshop:
     async def send(self, message: str = "The dentist is at nine", user_id: str = "ada", **fields: Any) -> Any:
         return await sent(self.inbox, message, user_id, **fields)
 
-    async def rows(self) -> list[dict[str, Any]]:
-        found = select(deferred_emails).order_by(deferred_emails.c.id)
+    async def release(self) -> None:
+        """What is due is handed over, and what became of it is known."""
+        for _ in range(3):
+            await self.times.look()
+            await self.keeper.look()
+
+    async def copies(self) -> list[Standing]:
+        """Everybody's, in the order they came."""
+        found = select(notices).order_by(notices.c.created_at, notices.c.id)
         return await self.store.database.read(
-            lambda connection: [dict(row) for row in connection.execute(found).mappings()]
+            lambda connection: [of_json(Standing, row.standing) for row in connection.execute(found)]
         )
 
     async def deliveries(self) -> list[dict[str, Any]]:
@@ -111,20 +118,24 @@ async def workshop(
     home: Path, clock: FakeClock, cap: RedisHourlyCap | None = None, **overrides: Any
 ) -> AsyncIterator[Workshop]:
     settings, _ = load({}, {"home": str(home), "inbox.email_enabled": True, **overrides})
-    mint, registry = IdMint(), CollectorRegistry()
+    registry = CollectorRegistry()
     async with serve() as sandbox, open_store(settings) as store, shared_state(settings, clock) as shared:
         channels = build_channels(settings, SandboxAddress("127.0.0.1", sandbox.bot_api_port, sandbox.smtp_port))
         place = Premises(settings=settings, store=store, clock=clock)
         await keep_in_step(place)
         plane = build_plane(place, channels, shared, registry)
         await plane.dispatcher.start()
+        book = build_attention(place).book
+        amends = Amends(corrections=Corrections(plane=plane, record=store.corrections))
+        carrier = Carrier(book=book, way_out=plane, amends=amends)
+        keeper = Keeper(book=book, carrier=carrier, channels_down=plane.channels_down)
         inbox = inbox_on(
             store.database,
-            build_attention(place).book,
+            book,
             clock,
             meter=InboxMeter(registry),
             hourly_cap=settings.inbox.hourly_cap,
-            terms=Terms(email_enabled=settings.email_copies_on),
+            terms=Terms(email_enabled=settings.email_copies_on, digest=settings.inbox.digest),
             quick_cap=cap,
         )
         async with _closing(channels), dispatching(plane, CountedLoops(clock)):
@@ -136,19 +147,8 @@ async def workshop(
                 clock=clock,
                 notes=inbox.notes,
                 inbox=inbox,
-                releaser=Releaser(
-                    emails=StoredEmails(store.database),
-                    plane=plane,
-                    terms=inbox.terms,
-                    digest=settings.inbox.digest,
-                    lease_seconds=settings.inbox.lease_seconds,
-                    sweep_seconds=settings.inbox.sweep_seconds,
-                    clock=clock,
-                    meter=inbox.meter,
-                    mint=mint.mint,
-                    wake=inbox.email_due,
-                    stopping=asyncio.Event(),
-                ),
+                keeper=keeper,
+                times=rounds(store.database, clock, MOMENTS, keeper.take, keeper.waits_on),
             )
 
 

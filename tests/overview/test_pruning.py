@@ -19,7 +19,7 @@ from tests.services import warm_process
 from tests.support.delivery_rows import NOON_US, attempt_row, new_id, request_row, write
 
 from postroom.approvals.store.tables import pending_actions
-from postroom.attention.store import notice_sends
+from postroom.attention.store import notice_sends, notices
 from postroom.delivery.files.taking import DAY_US, Retention, retention
 from postroom.delivery.store.tables import (
     delivery_attempts,
@@ -28,7 +28,7 @@ from postroom.delivery.store.tables import (
     delivery_receipts,
     delivery_requests,
 )
-from postroom.inbox.store.waiting import deferred_emails, notifications
+from postroom.inbox.store.waiting import notifications
 from postroom.intents.store import intents
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.sqlite import SqliteDatabase
@@ -244,7 +244,7 @@ async def keep_one(inhabited: Database, stale: Stale, changes: dict[str, Any]) -
     def work(connection: Connection) -> None:
         connection.execute(insert(stale.table), [made])
         if made.get("id") == "mailed":
-            connection.execute(insert(deferred_emails), [row(deferred_emails, {"notification_id": "mailed"})])
+            connection.execute(insert(notices), [row(notices, {"id": "mailed", "state": "held", "open": True})])
 
     await inhabited.write(work)
     return made

@@ -11,26 +11,27 @@ from hypothesis import strategies as st
 from tests.attention.sample import HOUR, MINUTE, NIGHT, PERSON, accepted, book, empty
 from tests.attention.sample import at as moment
 from tests.clock import START_US
-from tests.inbox.examples import AT_NIGHT, BY_EMAIL, a_notification
+from tests.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US, a_notification
 from tests.questions.sample_questions import ANNA, HOUR_US, new_attempt, new_question
 from tests.support.delivery_rows import a_call, a_delivery
 
 from postroom.approvals.model import ActionStatus
+from postroom.attention.considering import noticed
 from postroom.attention.model import NoticeState
 from postroom.attention.reading import NoticeView
 from postroom.attention.rules.simulate import simulate
-from postroom.attention.state import Acked, Fact, MayArriveTwice, SendRow, Withdrawn
+from postroom.attention.state import Acked, Fact, MayArriveTwice, NoticeSend, SendKind, SendRow, Standing, Withdrawn
 from postroom.delivery.model import WaitKind, WaitReason
 from postroom.delivery.reading.record import CallMade, KeptLetter, KeptNews, KeptRefusal, TracedDelivery
 from postroom.delivery.rules.breaker import Circuit, CircuitState
+from postroom.inbox.copies import outgoing
 from postroom.inbox.model import Preferences, Terms
-from postroom.kernel.database.rows import read
 from postroom.kernel.values.ids import DeliveryId, seconds
 from postroom.message.delivery import TERMINAL, AttemptResult, QuarantineReason, Status
 from postroom.message.inbound import Assurance, NewsKind
+from postroom.message.wishes import Because, HoldReason
 from postroom.overview.why import ApprovalStanding, Around, why, why_refused
 from postroom.overview.why_held import (
-    EmailCopy,
     KeptNote,
     sentences,
     why_held,
@@ -324,20 +325,17 @@ def test_whatever_the_record_holds_there_is_an_answer(
 
 WHY_NOW = START_US + 3_600_000_000  # one hour into the quiet hours of AT_NIGHT
 EARLIER = WHY_NOW - 60_000_000
-WAITING = dict.fromkeys(("cancelled_at", "failed_at", "delivered_at", "delivery_id", "batch_id", "error_message"))
-
-
-WAITING |= {"deliver_after": START_US + 7 * 3_600_000_000, "quiet": True}
-
-
-DUE = {**WAITING, "deliver_after": EARLIER}
 IN_APP = Preferences()
 
 
-def told(preferences: Preferences, copy: dict[str, Any] | None, *, email_enabled: bool = True, **note: Any) -> str:
-    one = a_notification(at_us=START_US, **note)
-    kept = KeptNote(note=one, wishes=preferences, copy=read(EmailCopy, copy) if copy is not None else None)
-    return why_note(kept, terms=Terms(email_enabled), now_us=WHY_NOW)
+def told(preferences: Preferences, copy: NoticeView | None, *, email_enabled: bool = True, **note: Any) -> str:
+    kept = KeptNote(note=a_notification(at_us=START_US, **note), wishes=preferences)
+    return why_note(kept, copy, terms=Terms(email_enabled), now_us=WHY_NOW)
+
+
+def copy_of(state: NoticeState, *sends: SendRow, **standing: Any) -> NoticeView:
+    notice = noticed(outgoing(a_notification(), "ada@example.com"), "n1", "ada", START_US)
+    return NoticeView(standing=Standing(notice=notice, state=state, **standing), sends=sends)
 
 
 @pytest.mark.parametrize(
@@ -356,48 +354,33 @@ def test_a_note_says_where_it_stands(note: dict[str, Any], sentence: str) -> Non
     assert sentence in told(IN_APP, None, **note)
 
 
+QUIET = (HoldReason(Because.QUIET, QUIET_ENDS_US),)
+SEND = NoticeSend(key="k", kind=SendKind.NOTICE, at_us=EARLIER, notices=("n1",), person="ada", channel="email")
+
+
 @pytest.mark.parametrize(
     ("preferences", "copy", "sentence"),
     [
-        (AT_NIGHT, WAITING, "Its e-mail waits until the person's quiet hours end, in 6 hours."),
-        (BY_EMAIL, DUE, "Its e-mail is due and leaves as soon as a worker takes it."),
-        (BY_EMAIL, WAITING, "Its e-mail is due and leaves in 6 hours."),
-        (replace(AT_NIGHT, email=None), WAITING, "Its e-mail will not be sent: no address is known."),
-        (BY_EMAIL, {**DUE, "batch_id": "b"}, "Its e-mail is being handed over."),
         (
-            BY_EMAIL,
-            {**DUE, "batch_id": "b", "error_message": "overload_rejected", "deliver_after": WHY_NOW + 60_000_000},
-            "Its e-mail is being handed over (overload_rejected) and is tried again in 1 minute.",
+            AT_NIGHT,
+            copy_of(NoticeState.HELD, until_us=QUIET_ENDS_US, reasons=QUIET),
+            "Of its e-mail copy: It is held because it is quiet for them; the next look is in 6 hours.",
         ),
+        (BY_EMAIL, copy_of(NoticeState.RELEASED), "Of its e-mail copy: It is on its way."),
+        (BY_EMAIL, copy_of(NoticeState.WITHDRAWN), "Of its e-mail copy: It was withdrawn and not sent."),
         (
             BY_EMAIL,
-            {**DUE, "cancelled_at": EARLIER, "error_message": "read"},
-            "No e-mail was sent for it, as was decided 1 minute ago: read.",
-        ),
-        (
-            BY_EMAIL,
-            {**DUE, "failed_at": EARLIER, "error_message": "validation_error"},
-            "Its e-mail failed 1 minute ago: validation_error.",
-        ),
-        (
-            BY_EMAIL,
-            {**DUE, "delivered_at": EARLIER, "delivery_id": "abc"},
-            "Its e-mail was handed over as delivery abc 1 minute ago.",
+            copy_of(NoticeState.SENT, SendRow(person="ada", send=SEND, delivery_id="abc")),
+            "It was sent. Delivery abc carried it over email (notice).",
         ),
         (IN_APP, None, "It has no e-mail copy: the person wants no e-mail."),
         (BY_EMAIL, None, "It has no e-mail copy: e-mail was off or not wanted when it was stored."),
     ],
 )
 def test_its_e_mail_copy_says_what_it_waits_for_now(
-    preferences: Preferences, copy: dict[str, Any] | None, sentence: str
+    preferences: Preferences, copy: NoticeView | None, sentence: str
 ) -> None:
     assert told(preferences, copy).endswith(sentence)
-
-
-def test_a_snooze_is_not_taken_for_quiet_hours() -> None:
-    until_us = WHY_NOW + 3_600_000_000
-
-    assert told(BY_EMAIL, WAITING, snoozed_until_us=until_us).endswith("waits until the snooze ends, in 1 hour.")
 
 
 def test_a_household_without_e_mail_says_so() -> None:

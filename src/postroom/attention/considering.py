@@ -15,7 +15,7 @@ from postroom.delivery.accept import Acceptance
 from postroom.delivery.rules.policy import DeliveryDraft
 from postroom.kernel.values.errors import FieldError, StoreUnavailable, ValidationError
 from postroom.kernel.values.ids import altered, seconds
-from postroom.message.outgoing import INBOX_AGENT, AnswerStatus, Outcome, Outgoing
+from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 from postroom.message.wishes import OWN_AGENTS, PRIORITY_URGENCY, AcceptedNotice, AttentionWish, Urgency, derived_id
 
 _SHOWN: Final = 200  # characters of a line in a list
@@ -40,10 +40,10 @@ def notice_id(key: str) -> str:
     return derived_id("notice", key)[:_ID]
 
 
-def _new_notice(draft: DeliveryDraft, person: str, now_us: int) -> NewNotice:
-    outgoing, wish = draft.outgoing, draft.outgoing.wish or _NO_WISH
-    notice = AcceptedNotice(
-        id=notice_id(draft.identity.key),
+def noticed(outgoing: Outgoing, name: str, person: str, now_us: int) -> AcceptedNotice:
+    wish = outgoing.wish or _NO_WISH
+    return AcceptedNotice(
+        id=name,
         person=person,
         agent=outgoing.origin_butler,
         created_us=now_us,
@@ -58,9 +58,13 @@ def _new_notice(draft: DeliveryDraft, person: str, now_us: int) -> NewNotice:
         fingerprint=_sameness(outgoing),
         room=room_of(outgoing),
     )
+
+
+def _new_notice(draft: DeliveryDraft, person: str, now_us: int) -> NewNotice:
+    notice = noticed(draft.outgoing, notice_id(draft.identity.key), person, now_us)
     return NewNotice(
         fact=NoticeAccepted(at_us=now_us, notice=notice),
-        outgoing=outgoing,
+        outgoing=draft.outgoing,
         request_id=draft.new.request_id,
         fingerprint=draft.identity.fingerprint,
     )
@@ -131,7 +135,7 @@ class Considering:
         """For which person, where there is something to consider."""
         await self.book.heed()
         more = asks_for_more(draft.outgoing.wish)
-        if _is_own(draft.outgoing) or (self.book.neutral and not more):
+        if draft.outgoing.origin_butler in OWN_AGENTS or (self.book.neutral and not more):
             return None
         person = await self._person(draft)
         if person is None or not (more or self._concerns(person)):
@@ -215,12 +219,6 @@ class Considering:
         if send.delivery_id is None and send.lease_until_us is not None:
             return _on_its_way(standing, request_id)
         return self._of(standing, await self.carrier.submitted(send, wait_seconds, draft), request_id)
-
-
-def _is_own(outgoing: Outgoing) -> bool:
-    """The copy of a note that a person has to acknowledge has waited, and is followed until they have."""
-    asks = outgoing.origin_butler == INBOX_AGENT and outgoing.wish is not None and outgoing.wish.needs_ack
-    return outgoing.origin_butler in OWN_AGENTS and not asks
 
 
 def _is_neutral(turn: Turn, draft: DeliveryDraft) -> bool:

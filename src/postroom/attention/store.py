@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, get_args
 
@@ -33,27 +34,22 @@ from sqlalchemy import (
 )
 
 from postroom.approvals.store.tables import was_refused
-from postroom.attention.model import CELLS, Decision, NoticeState, Policy
+from postroom.attention.model import CELLS, UNSENT, Decision, NoticeState, Policy
 from postroom.attention.rules.digest import Digest
 from postroom.attention.state import (
-    AwaySet,
     Fact,
     Loaded,
     LogRow,
-    Muted,
     NoticeChanges,
     NoticeCounts,
     NoticeRow,
     PersonRow,
-    PolicyChanged,
     SendRow,
     SettledSend,
     Standing,
-    Unmuted,
     Wanted,
 )
 from postroom.delivery.store.tables import PRIORITIES, delivery_corrections, delivery_dead_letter, delivery_requests
-from postroom.inbox.store.waiting import deferred_emails, judge_again, lock_inbox
 from postroom.kernel.database.claims import Claims
 from postroom.kernel.database.engine import ATTENTION_CHANNEL, THIS_PROCESS, Database, Repeated, insert_for
 from postroom.kernel.database.moments import moments_of, put_moments
@@ -62,7 +58,6 @@ from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_in
 from postroom.message.delivery import TERMINAL, Intent, QuarantineReason, Status
 from postroom.message.outgoing import Outgoing
 from postroom.message.wishes import OWN_AGENTS, PRIORITY_URGENCY, AcceptedNotice, derived_id
-from postroom.people.model import inbox_of_person
 from postroom.people.store.tables import people
 
 MOMENTS: Final = "notices"  # the kind of what is due of a person's notices
@@ -72,7 +67,6 @@ _LINE: Final = 200
 _SEED: Final = 0x617474656E74  # keeps these locks apart from any others
 _WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:person, :seed))")
 _MOST_NAMED: Final = 500
-_WISHES: Final = (AwaySet, Muted, PolicyChanged, Unmuted)
 Edit = Callable[[Loaded], NoticeChanges | None]
 
 
@@ -554,8 +548,6 @@ def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> Non
     _tell(connection, before, changes)
     _write_person(connection, before, changes)
     person = changes.person.person
-    if any(isinstance(one.event, _WISHES) for one in changes.log):
-        _judge_copies_again(connection, person, max(one.event.at_us for one in changes.log))
     known = {one.id for one in before.notices}
     for notice in changes.notices:
         if notice.id in known:
@@ -577,11 +569,11 @@ def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> Non
         connection.execute(insert(attention_log), [_log_values(person, one) for one in changes.log])
 
 
-def _judge_copies_again(connection: Connection, person: str, now_us: int) -> None:
-    """What a person wants of notices counts for the e-mail copies of their inbox that already wait, too."""
-    user_id = inbox_of_person(person)
-    lock_inbox(connection, user_id)
-    judge_again(connection, deferred_emails.c.user_id == user_id, now_us)
+def readdress(connection: Connection, notice: NoticeRow, address: str) -> None:
+    """What has not left goes there when it does."""
+    moved = replace(notice.message, recipient=address)
+    mine = update(notices).where(notices.c.id == notice.id, notices.c.state.in_(sorted(UNSENT)))
+    connection.execute(mine.values(outgoing=to_json(moved)))
 
 
 def _tell(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:

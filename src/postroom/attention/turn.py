@@ -71,7 +71,8 @@ def frozen_message(
 
 def _message(state: AttentionState, decision: Decision, messages: Mapping[str, Outgoing]) -> Outgoing:
     if decision.digest is not None and len(decision.digest.members) > 1:
-        return _digest(decision.digest, messages)
+        notice = state.notices[decision.notice].notice
+        return _digest(decision.digest, messages, notice.apart_at(decision.digest.person, decision.digest.channel))
     placed = _placed(state, decision, messages[decision.notice])
     if decision.kind is DecisionKind.CORRECT:
         return _corrected(state, decision, placed)
@@ -93,13 +94,14 @@ def _corrected(state: AttentionState, decision: Decision, placed: Outgoing) -> O
     return replace(placed, message=text, format=Format.PLAIN, attachments=(), markup=None)
 
 
-def _digest(digest: Digest, messages: Mapping[str, Outgoing]) -> Outgoing:
+def _digest(digest: Digest, messages: Mapping[str, Outgoing], apart: str | None) -> Outgoing:
+    """What goes to an address of its own is sent by who knows that address."""
     agents = sorted({messages[name].origin_butler for name in digest.members})
     return Outgoing(
-        origin_butler=ORIGIN,
+        origin_butler=apart or ORIGIN,
         asker=SEVERAL_AGENTS.join(agents),
         channel=digest.channel,
-        recipient=digest.person,
+        recipient=messages[digest.members[0]].recipient if apart else digest.person,
         message=render(digest, [messages[name] for name in digest.members]),
         subject=subject(digest) if digest.channel == _MAIL else None,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from postroom.household.channels import known_channels
 from postroom.household.people import household_people, premises_with_people
 from postroom.household.store import Premises, World, existing_store, wishes_mark
 from postroom.inbox.copies import ConfirmationPost
-from postroom.inbox.inbox import Feed, Inbox, InboxMeter, Releaser
+from postroom.inbox.inbox import Feed, Inbox, InboxMeter
 from postroom.inbox.model import Terms
 from postroom.kernel.database.engine import KEY_PREFIX, redis_client
 from postroom.kernel.guard.tools import answers_for_themselves
@@ -198,9 +197,15 @@ async def running_inbox(world: World, book: NoticeBook) -> AsyncIterator[Inbox]:
             meter=InboxMeter(world.registry),
             mint=store.ids.mint,
             hourly_cap=settings.inbox.hourly_cap,
-            terms=Terms(email_enabled=settings.email_copies_on, household=book.household, zone=book.zone),
+            terms=Terms(
+                email_enabled=settings.email_copies_on,
+                digest=settings.inbox.digest,
+                household=book.household,
+                zone=book.zone,
+            ),
             quick_cap=quick_cap,
         )
+        await inbox.keep_to_terms()
         async with world.loops.running("inbox_feed", feed.look, wake=feed.anybody, stopping=feed.stopping):
             try:
                 yield inbox
@@ -209,31 +214,20 @@ async def running_inbox(world: World, book: NoticeBook) -> AsyncIterator[Inbox]:
 
 
 @asynccontextmanager
-async def releasing(world: World, inbox: Inbox, plane: Plane) -> AsyncIterator[Releaser]:
+async def asking_to_confirm(world: World, inbox: Inbox, plane: Plane) -> AsyncIterator[None]:
     """Runs where the delivery plane runs: there its letters become deliveries."""
     settings = world.settings
-    releaser = Releaser(
-        emails=world.store.emails,
+    post = ConfirmationPost(
+        queue=inbox.confirmations,
         plane=plane,
-        terms=inbox.terms,
-        digest=settings.inbox.digest,
+        clock=inbox.clock,
+        base_url=world.pages_url,
         lease_seconds=settings.inbox.lease_seconds,
         sweep_seconds=settings.inbox.sweep_seconds,
-        clock=inbox.clock,
-        meter=inbox.meter,
-        mint=world.store.ids.mint,
-        wake=inbox.email_due,
-        stopping=asyncio.Event(),
-        confirmations=ConfirmationPost(
-            queue=inbox.confirmations,
-            plane=plane,
-            clock=inbox.clock,
-            base_url=world.pages_url,
-            lease_seconds=settings.inbox.lease_seconds,
-        ),
+        copies=inbox.terms.email_enabled,
     )
-    async with world.loops.running("inbox_emails", releaser.look, wake=releaser.wake, stopping=releaser.stopping):
-        yield releaser
+    async with world.loops.running("confirmations", post.look, wake=inbox.email_due):
+        yield
 
 
 @asynccontextmanager

@@ -35,12 +35,12 @@ from postroom.connectors.tools import ACTS as ASSISTANT_ACTS
 from postroom.console.live import Bulk, Changes
 from postroom.delivery.accept import Plane
 from postroom.household.attention import (
+    asking_to_confirm,
     attending,
     attention_desk,
     build_attention,
     notice_ear,
     refuse_unknown_people,
-    releasing,
     running_inbox,
 )
 from postroom.household.butlers import (
@@ -285,7 +285,7 @@ class _Builder:
         started = attending(world, self._attention, running_plane(world, channels))
         plane = await self._stack.enter_async_context(started)
         await self._stack.enter_async_context(showing_life(world, alone=self._parts == (WORKER,)))
-        await self._stack.enter_async_context(releasing(world, inbox, plane))
+        await self._stack.enter_async_context(asking_to_confirm(world, inbox, plane))
         await self._stack.enter_async_context(presenting(self._asking, plane))
         await self._stack.enter_async_context(sending_links(world, plane))
         self._plane, self._channels = plane, channels

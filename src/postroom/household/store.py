@@ -30,7 +30,7 @@ from postroom.delivery.store.dead_letters import StoredDeadLetters
 from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.delivery.store.limits import StoredCircuits
 from postroom.delivery.store.sqlite import SqliteLedger
-from postroom.inbox.store.mail import StoredConfirmations, StoredEmails, StoredPreferences
+from postroom.inbox.store.mail import StoredConfirmations, StoredPreferences
 from postroom.inbox.store.notes import StoredNotes
 from postroom.intents.store import StoredIntents
 from postroom.intents.threads import StoredInbox
@@ -141,7 +141,6 @@ class Store:
 
         self.notes = StoredNotes(database)
         self.preferences = StoredPreferences(database)
-        self.emails = StoredEmails(database)
         self.confirmations = StoredConfirmations(database, self.people)
 
         self.inbound = StoredInbound(database, mint)

@@ -1,4 +1,4 @@
-"""The e-mails of an inbox: copies of notifications, one by one or as a digest, and what became of them."""
+"""The e-mails of an inbox: copies of notes as notices of their reader, and letters that ask whose an address is."""
 
 from __future__ import annotations
 
@@ -6,88 +6,93 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from postroom.attention.considering import noticed
+from postroom.attention.model import UNSENT
+from postroom.attention.state import Loaded, NoticeAccepted, NoticeChanges, Snoozed, Standing, Withdrawn
+from postroom.attention.turn import NewNotice, NoticeBook, Turn
 from postroom.delivery.accept import Plane
-from postroom.delivery.model import PRIORITY_RANK
 from postroom.inbox.model import (
     AskedToConfirm,
-    Batch,
     Ending,
     GivenUp,
     HandedOver,
     Notification,
+    Preferences,
+    Terms,
     TryAgain,
     shortened,
 )
+from postroom.inbox.preferences import no_copy
 from postroom.inbox.store.mail import StoredConfirmations
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import ValidationError
-from postroom.kernel.values.ids import seconds, to_datetime
-from postroom.kernel.values.zones import known_zone, zone_word
-from postroom.message.delivery import Priority
-from postroom.message.outgoing import Outcome, Outgoing
-from postroom.message.wishes import AttentionWish, rank
-from postroom.people.model import CONFIRMATION_ORIGIN, Purpose
+from postroom.kernel.values.ids import altered, seconds
+from postroom.message.outgoing import INBOX_AGENT, Outcome, Outgoing
+from postroom.people.model import CONFIRMATION_ORIGIN, Purpose, person_of_inbox
 
-ORIGIN: Final = "inbox"
 _SUBJECT_CHARACTERS: Final = 60
 
 
-def outgoing(batch: Batch) -> Outgoing:
-    """The batch's id is the key: whoever hands it over again sends nothing new."""
+# A copy is a notice: attention holds it, makes one message of several, and hands it over.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copies:
+    """Each step is taken in the transaction in which what it follows from is stored."""
+
+    book: NoticeBook
+    terms: Terms
+
+    def copy(
+        self, note: Notification, wishes: Preferences, loaded: Loaded
+    ) -> tuple[Standing, NoticeChanges] | tuple[None, None]:
+        """Under the note's own id, so that whoever asks for the one finds the other."""
+        if no_copy(note, wishes, self.terms) is not None:
+            return None, None
+        turn, asked = self._turn(note.user_id, loaded, note.created_at_us), outgoing(note, wishes.email or "")
+        notice = altered(noticed(asked, note.id, turn.person, note.created_at_us), agent=note.agent, apart=INBOX_AGENT)
+        if not self.terms.digest:
+            notice = altered(notice, room=None)
+        fact = NoticeAccepted(at_us=turn.moment_us, notice=notice)
+        turn.accept(NewNotice(fact=fact, outgoing=asked, request_id=note.id, fingerprint=note.id))
+        turn.judge()
+        return turn.state.notices[note.id], turn.changes()
+
+    def follow(
+        self, notes: Sequence[Notification], wishes: Preferences, loaded: Loaded, now_us: int, snoozed: str | None
+    ) -> NoticeChanges | None:
+        """What its reader did with a note, or wants no more, counts for the copy that waits. `snoozed`: which note."""
+        turn = self._turn(notes[0].user_id, loaded, now_us)
+        for note in notes:
+            standing, at_us = turn.state.notices[note.id], turn.moment_us
+            if standing.state not in UNSENT:
+                continue
+            if no_copy(note, wishes, self.terms) is not None:
+                turn.take(Withdrawn(at_us=at_us, agent=standing.notice.agent, notice=note.id))
+            elif note.id == snoozed:
+                turn.take(Snoozed(at_us=at_us, notice=note.id, until_us=note.snoozed_until_us or at_us))
+        turn.judge()
+        return turn.changes() if turn.changes_anything else None
+
+    def _turn(self, user_id: str, loaded: Loaded, now_us: int) -> Turn:
+        turn = Turn(person_of_inbox(user_id), loaded, self.book.policies, now_us)
+        turn.hear_of_channels(self.book.down)
+        return turn
+
+
+def outgoing(note: Notification, address: str) -> Outgoing:
     return Outgoing(
-        origin_butler=ORIGIN,
-        idempotency_key=f"inbox-email:{batch.id}",
-        priority=_most_urgent(batch.notifications),
+        origin_butler=INBOX_AGENT,
+        priority=note.priority,
         channel="email",
-        recipient=batch.address,
-        subject=subject(batch.notifications),
-        message=body(batch.notifications, batch.zone),
-        wish=_wish(batch.notifications),
+        recipient=address,
+        subject=f"{note.type.capitalize()}: {shortened(note.message, _SUBJECT_CHARACTERS)}".rstrip(": "),
+        message=f"{note.message}\n\n{note.link}" if note.link else note.message,
+        wish=note.wish,
     )
 
 
-def _wish(notifications: Sequence[Notification]) -> AttentionWish | None:
-    """What is still to be asked for when it leaves: its keys and its expiry were looked at while it waited."""
-    asked = [one.wish for one in notifications if one.wish is not None]
-    if not asked:
-        return None
-    alone = asked[0] if len(notifications) == 1 else AttentionWish()
-    return AttentionWish(
-        urgency=max((one.urgency for one in asked if one.urgency is not None), key=rank, default=None),
-        category=alone.category,
-        thread=alone.thread,
-        needs_ack=any(one.needs_ack for one in asked),
-    )
-
-
-def subject(notifications: Sequence[Notification]) -> str:
-    if len(notifications) > 1:
-        return f"{len(notifications)} notifications"
-    one = notifications[0]
-    return f"{one.type.capitalize()}: {shortened(one.message, _SUBJECT_CHARACTERS)}".rstrip(": ")
-
-
-def body(notifications: Sequence[Notification], zone: str) -> str:
-    if len(notifications) == 1:
-        return _text(notifications[0])
-    entries = "\n\n".join(_entry(one, zone) for one in notifications)
-    return f"These notifications came in while you did not want to be disturbed:\n\n{entries}"
-
-
-def _entry(one: Notification, zone: str) -> str:
-    when = to_datetime(one.created_at_us).astimezone(known_zone(zone))
-    return f"{when:%a %d %b, %H:%M} {zone_word(when)}  {one.type.capitalize()}\n{_text(one)}"
-
-
-def _text(one: Notification) -> str:
-    return f"{one.message}\n\n{one.link}" if one.link else one.message
-
-
-def _most_urgent(notifications: Sequence[Notification]) -> Priority:
-    return min((one.priority for one in notifications), key=PRIORITY_RANK.__getitem__)
-
-
-# What the plane's answer means for an e-mail of the inbox.
+# What the plane's answer means for a letter that asks whose an address is.
 
 _LONGEST_PAUSE_SECONDS: Final = 900.0
 _MOST_ATTEMPTS: Final = 100  # about a day at the longest pause
@@ -137,11 +142,19 @@ class ConfirmationPost:
     clock: Clock
     base_url: str
     lease_seconds: float
+    sweep_seconds: float
+    copies: bool
 
-    async def send_due(self, *, copies: bool) -> int:
+    async def look(self) -> int:
+        """All that is due; another process may add some without a word to this one, so it never sleeps for long."""
+        while await self.send_due():
+            pass
+        return self.clock.now_us() + seconds(self.sweep_seconds)
+
+    async def send_due(self) -> int:
         now_us = self.clock.now_us()
         lease_until_us = now_us + seconds(self.lease_seconds)
-        due = await self.queue.take(now_us=now_us, lease_until_us=lease_until_us, copies=copies)
+        due = await self.queue.take(now_us=now_us, lease_until_us=lease_until_us, copies=self.copies)
         for asked in due:
             outgoing = confirmation(asked, self.base_url, is_letter=self._is_letter(asked.channel))
             outcome = await self.plane.submit(outgoing, request_id=asked.digest[:32], wait_seconds=0)

@@ -12,31 +12,22 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from prometheus_client import CollectorRegistry, Counter
 
-from postroom.attention.state import Loaded, NoticeChanges, PolicyChanged
+from postroom.attention.model import SETTLED, UNSENT
+from postroom.attention.state import Loaded, NoticeChanges, PolicyChanged, Standing
 from postroom.attention.turn import NoticeBook, Turn
-from postroom.delivery.accept import Plane
-from postroom.inbox.copies import ConfirmationPost, ending_of, outgoing
+from postroom.inbox.copies import Copies
 from postroom.inbox.model import (
-    Batch,
-    Defer,
-    Drop,
-    Ending,
-    GivenUp,
-    HandedOver,
     NewNotification,
     Notification,
     NotificationChange,
     NotificationId,
     Preferences,
-    SendNow,
     Terms,
-    TryAgain,
-    Verdict,
 )
 from postroom.inbox.preferences import changed, own_policy, shown, with_quiet_hours
 from postroom.inbox.rules import Sent, apply, created, priority_of
-from postroom.inbox.store.mail import StoredConfirmations, StoredEmails, StoredPreferences
-from postroom.inbox.store.notes import StoredNotes
+from postroom.inbox.store.mail import StoredConfirmations, StoredPreferences
+from postroom.inbox.store.notes import Follow, StoredNotes
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import OverloadRejected
@@ -71,6 +62,13 @@ class Inbox:
     terms: Terms
     quick_cap: RedisHourlyCap | None = None
 
+    @property
+    def copies(self) -> Copies:
+        return Copies(book=self.attention, terms=self.terms)
+
+    def _followed(self, snoozed: str | None = None) -> Follow:
+        return partial(self.copies.follow, now_us=self.clock.now_us(), snoozed=snoozed)
+
     # -- Accept a notification, and tell whoever is watching --
 
     async def send(self, asked: NewNotification) -> Sent:
@@ -92,21 +90,27 @@ class Inbox:
         if (kept := await self._keep(new)) is None:
             self.meter.limited(new.user_id, new.correlation_id)
             raise OverloadRejected("too many notifications", limit_type="inbox", retry_after_seconds=_HOUR_SECONDS)
-        stored, email = kept
-        self.meter.created(stored, email)
+        stored, copy = kept
+        self.meter.created(stored, copy)
         self.feed.ring(stored.user_id)
-        if not isinstance(email, Drop):
-            self.email_due.ring()
-        return created(stored, email)
+        if copy is not None:
+            self.attention.known |= {copy.notice.person}
+            self.attention.woken.ring()
+        return created(stored, copy)
 
-    async def _keep(self, new: Notification) -> tuple[Notification, Verdict] | None:
+    async def _keep(self, new: Notification) -> tuple[Notification, Standing | None] | None:
         """Redis may be away or have forgotten; the store counts again and has the last word."""
         cap = self.quick_cap
         if cap is not None and not await cap.take(new.user_id, new.id, new.created_at_us):
             return None
         kept = None
         try:
-            kept = await self.notes.create(new, hourly_cap=self.hourly_cap, terms=self.terms)
+            kept = await self.notes.create(
+                new,
+                hourly_cap=self.hourly_cap,
+                copy=self.copies.copy,
+                wanted=self.attention.wanted(person_of_inbox(new.user_id)),
+            )
         finally:
             if kept is None and cap is not None:
                 await cap.give_back(new.user_id, new.id)
@@ -119,18 +123,25 @@ class Inbox:
     ) -> Notification | None:
         """None when there is no such notification in this inbox."""
         edit = partial(apply, change=what, now_us=self.clock.now_us(), until_us=until_us)
-        after = await self.notes.change(user_id, notification_id, edit)
+        follow = self._followed(notification_id if what is NotificationChange.SNOOZE else None)
+        after = await self.notes.change(user_id, notification_id, edit, follow)
         if after is not None:
             self.feed.ring(user_id)
+            self.attention.woken.ring()
         return after
 
     async def read_all(self, user_id: str) -> int:
-        many = await self.notes.read_all(user_id, self.clock.now_us())
+        many = await self.notes.read_all(user_id, self.clock.now_us(), self._followed())
         self.feed.ring(user_id)
         return many
 
     async def see_all(self, user_id: str) -> int:
         return await self.notes.see_all(user_id, self.clock.now_us())
+
+    async def keep_to_terms(self) -> None:
+        """Copies that wait from a time when there were any are not mailed once e-mail is switched off."""
+        if not self.terms.email_enabled:
+            await self.notes.follow_all(self._followed())
 
     # -- What they want to be told. Quiet hours have one place: they are changed in the policy, in the same transaction
 
@@ -160,6 +171,8 @@ class Inbox:
             stored = replace(after, quiet_hours_start=None, quiet_hours_end=None, quiet_hours_timezone=zone)
             turn = Turn(person, loaded, self.attention.policies, now_us)
             policy = with_quiet_hours(own_policy(kept), before, after, self.terms.household)
+            if policy is not None and policy.zone is None and policy.quiet_hours and zone:
+                policy = replace(policy, zone=zone)  # named before there were hours
             has_new_policy = policy != turn.policy
             if not has_new_policy:
                 return stored, None
@@ -167,7 +180,7 @@ class Inbox:
             turn.judge()  # what is held, under the policy as it is then
             return stored, turn.changes()
 
-        after = await self.wishes.change_both(user_id, self.attention.wanted(person), both, now_us)
+        after = await self.wishes.change_both(user_id, self.attention.wanted(person), both, self._followed(), now_us)
         if has_new_policy:
             await self.attention.refresh()
             self.attention.woken.ring()
@@ -239,70 +252,6 @@ class Feed:
         return self._clock.now_us() + seconds(LOOK_SECONDS)
 
 
-# Hand e-mail copies over to the delivery plane when their time has come.
-
-_RIVAL_PAUSE_SECONDS: Final = 0.1  # what is due and was not ours to take is in somebody's hands
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Releaser:
-    """
-    Take, hand over, settle.
-
-    Whatever happens between the first and the last, the batch keeps its id, and
-    the plane keeps one delivery for each id: lost workers and rivals send nothing twice.
-    """
-
-    emails: StoredEmails
-    plane: Plane
-    terms: Terms
-    digest: bool
-    lease_seconds: float
-    sweep_seconds: float
-    clock: Clock
-    meter: InboxMeter
-    mint: Callable[[int], str]
-    wake: Signal
-    stopping: asyncio.Event
-    confirmations: ConfirmationPost | None = None
-
-    async def look(self) -> int:
-        """All that is due; returns when to look next unless it is woken before."""
-        while await self.release_due() and not self.stopping.is_set():
-            pass
-        return await self._next_look_us()
-
-    async def release_due(self) -> int:
-        """Some of what is due; returns how many e-mails were handed over or put off."""
-        asked = await self.confirmations.send_due(copies=self.terms.email_enabled) if self.confirmations else 0
-        now_us = self.clock.now_us()
-        batches = await self.emails.take(
-            now_us=now_us,
-            lease_until_us=now_us + seconds(self.lease_seconds),
-            digest=self.digest,
-            terms=self.terms,
-            mint=self.mint,
-        )
-        for batch in batches:
-            await self._release(batch)
-        return asked + len(batches)
-
-    async def _release(self, batch: Batch) -> None:
-        outcome = await self.plane.submit(outgoing(batch), request_id=batch.id, wait_seconds=0)
-        now_us = self.clock.now_us()
-        ending = ending_of(outcome, batch.attempts, now_us)
-        if await self.emails.settle(batch, ending, now_us):
-            self.meter.handed_over(batch, ending)
-
-    async def _next_look_us(self) -> int:
-        """Another process may add an e-mail without a word to this one, so it never sleeps for long."""
-        now_us, due_us = self.clock.now_us(), await self.emails.next_due_us()
-        sweep_us = now_us + seconds(self.sweep_seconds)
-        if due_us is None:
-            return sweep_us
-        return min(due_us if due_us > now_us else now_us + seconds(_RIVAL_PAUSE_SECONDS), sweep_us)
-
-
 # Count what the inbox does, for Prometheus and the log.
 
 
@@ -317,12 +266,10 @@ class InboxMeter:
         self._limited = Counter(
             "postroom_notification_limited", "Notifications above the hourly cap", registry=registry
         )
-        self._emails = Counter(
-            "postroom_notification_email", "E-mail copies by what became of them", ["outcome"], registry=registry
-        )
 
-    def created(self, notification: Notification, email: Verdict) -> None:
-        self._created.labels(str(notification.type), _email(email)).inc()
+    def created(self, notification: Notification, copy: Standing | None) -> None:
+        email = _email(copy)
+        self._created.labels(str(notification.type), email).inc()
         self._log.info(
             "notification.created",
             notification_id=notification.id,
@@ -330,44 +277,16 @@ class InboxMeter:
             type=str(notification.type),
             correlation_id=notification.correlation_id,
             conversation_id=notification.conversation_id,
-            email=_email(email),
-            email_after=to_text(email.until_us) if isinstance(email, Defer) else None,
-            email_reason=email.reason if isinstance(email, Drop) else None,
+            email=email,
+            email_after=to_text(copy.until_us) if copy is not None and copy.until_us is not None else None,
         )
 
     def limited(self, user_id: str, correlation_id: str | None) -> None:
         self._limited.inc()
         self._log.warning("notification.limited", user_id=user_id, correlation_id=correlation_id)
 
-    def handed_over(self, batch: Batch, ending: Ending) -> None:
-        outcome = _outcome(ending)
-        self._emails.labels(outcome).inc()
-        self._log.info(
-            "notification.email",
-            batch_id=batch.id,
-            user_id=batch.user_id,
-            notifications=len(batch.notifications),
-            outcome=outcome,
-            delivery_id=ending.delivery_id if isinstance(ending, HandedOver) else None,
-            error_class=None if isinstance(ending, HandedOver) else ending.reason,
-        )
 
-
-def _email(verdict: Verdict) -> str:
-    match verdict:
-        case SendNow():
-            return "now"
-        case Defer():
-            return "later"
-        case Drop():
-            return "none"
-
-
-def _outcome(ending: Ending) -> str:
-    match ending:
-        case HandedOver():
-            return "handed_over"
-        case TryAgain():
-            return "put_off"
-        case GivenUp():
-            return "given_up"
+def _email(copy: Standing | None) -> str:
+    if copy is None or copy.state in SETTLED:
+        return "none"
+    return "later" if copy.state in UNSENT else "now"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import time
 from enum import StrEnum
@@ -13,8 +12,7 @@ from postroom.attention.model import Policy
 from postroom.attention.state import PersonRow
 from postroom.message.delivery import Priority
 from postroom.message.outgoing import INBOX_AGENT
-from postroom.message.wire import MAX_MESSAGE_CHARACTERS
-from postroom.message.wishes import AttentionWish, HoldReason
+from postroom.message.wishes import AttentionWish
 from postroom.people.model import Purpose
 
 NotificationId = NewType("NotificationId", str)
@@ -166,60 +164,23 @@ class NotificationQuery:
     limit: int = 20
 
 
-# The e-mail copy of a notification: whether it goes, with what it goes, and how that ended.
-
-MUTED: Final = "muted"
-_AROUND_A_NOTE: Final = 64  # its time, its type and the lines between, at most
-_AROUND_ALL: Final = 200
-
-
-@dataclass(frozen=True, slots=True)
-class SendNow:
-    """`zone`: in which the letter names its times."""
-
-    address: str
-    zone: str = "UTC"
-
-
-@dataclass(frozen=True, slots=True)
-class Defer:
-    until_us: int
-    reasons: tuple[HoldReason, ...] = field(default=(), compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    reason: str
-
-
-Verdict = SendNow | Defer | Drop
+# The e-mail copy of a notification.
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Of e-mail copies here: if there are any, the policy that counts for everybody, and the zone of who named none."""
+    """
+    Of e-mail copies here: if there are any, whether several that waited are one, the policy that counts for everybody,
+    and the zone of who named none.
+    """
 
     email_enabled: bool
+    digest: bool = True
     household: Policy | None = None
     zone: str = "UTC"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """
-    What leaves as one e-mail. `fence` is the right to hand it over.
-
-    Address and zone are those of the moment it was decided, so that a second
-    worker writes the same letter to the same person under the same key.
-    """
-
-    id: str
-    fence: int
-    attempts: int
-    user_id: str
-    address: str
-    zone: str
-    notifications: Sequence[Notification]
+# What became of a message that asks an address whether it is a person's own.
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,18 +202,6 @@ class GivenUp:
 
 
 Ending = HandedOver | TryAgain | GivenUp
-
-
-def digests(waited: Sequence[Notification]) -> Iterator[Sequence[Notification]]:
-    """Everything in one e-mail; in several only when it is longer than a message may be."""
-    start, room = 0, MAX_MESSAGE_CHARACTERS - _AROUND_ALL
-    for place, one in enumerate(waited):
-        needed = len(one.message) + len(one.link or "") + _AROUND_A_NOTE
-        if needed > room:
-            yield waited[start:place]
-            start, room = place, MAX_MESSAGE_CHARACTERS - _AROUND_ALL
-        room -= needed
-    yield waited[start:]
 
 
 # The proof that an address is the person's own: a link in a message to it.

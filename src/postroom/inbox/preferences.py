@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
 from postroom.attention.model import Policy, QuietWindow
-from postroom.attention.rules.policy import PolicyBook, merged
-from postroom.attention.rules.reasons import Scene, away, silenced
-from postroom.attention.rules.times import next_slot
-from postroom.attention.state import Loaded, Standing
-from postroom.inbox.model import MUTED, Defer, Drop, Notification, Preferences, SendNow, Terms, Verdict
+from postroom.attention.rules.policy import merged
+from postroom.inbox.model import Notification, Preferences, Terms
 from postroom.kernel.values.errors import FieldError, ValidationError
-from postroom.kernel.values.ids import seconds
-from postroom.message.wishes import PRIORITY_URGENCY, AcceptedNotice, AttentionWish, Because, HoldReason, Urgency
-from postroom.people.model import person_of_inbox
+from postroom.message.wishes import Urgency
 
 
 def changed(
@@ -160,25 +155,17 @@ def _words(window: QuietWindow) -> str:
     return f"{days}{window.start:%H:%M}-{window.end:%H:%M}"
 
 
-# Whether the e-mail copy of a notification goes now, later or never: asked when it is made and again at release.
-
-_MOST_STEPS: Final = 200
-_NO_WISH: Final = AttentionWish()
+# Why a notification has no copy by e-mail, or none any more.
 
 
-def judge(notification: Notification, preferences: Preferences, terms: Terms, now_us: int) -> Verdict:
+def no_copy(notification: Notification, preferences: Preferences, terms: Terms) -> str | None:
     if not terms.email_enabled:
-        return Drop("e-mail is switched off")
+        return "e-mail is switched off"
     if not preferences.delivery_channel.has_email:
-        return Drop("the person wants no e-mail")
+        return "the person wants no e-mail"
     if preferences.email is None:
-        return Drop("no address is known")
-    scene = _scene(notification, preferences, terms)
-    if reason := _settled(notification) or _not_wanted(scene, now_us):
-        return Drop(reason)
-    if held := _held(notification, scene, now_us):
-        return held
-    return SendNow(preferences.email, zone_of(preferences, terms.household, terms.zone))
+        return "no address is known"
+    return _settled(notification)
 
 
 def _settled(notification: Notification) -> str | None:
@@ -188,62 +175,3 @@ def _settled(notification: Notification) -> str | None:
     if notification.archived_at_us is not None:
         return "archived"
     return "read" if notification.read_at_us is not None else None
-
-
-def _scene(notification: Notification, preferences: Preferences, terms: Terms) -> Scene:
-    """The copy as a notice among what attention knows of the person."""
-    notice = _notice(notification)
-    own, row = own_policy(preferences), preferences.attention
-    people = {notice.person: own} if own is not None else {}
-    zone = zone_of(preferences, terms.household, terms.zone)
-    book = PolicyBook(household=terms.household, people=people, zone=zone)
-    return Scene.of(Loaded(person=row).state(notice.person), book, Standing(notice=notice))
-
-
-def _notice(one: Notification) -> AcceptedNotice:
-    wish = one.wish or _NO_WISH
-    lasts = wish.expires_in_seconds
-    return AcceptedNotice(
-        id=one.id,
-        person=person_of_inbox(one.user_id),
-        agent=one.agent,
-        created_us=one.created_at_us,
-        channel="",  # which way it leaves is not asked here
-        urgency=wish.urgency or PRIORITY_URGENCY[str(one.priority)],
-        category=wish.category,
-        thread=wish.thread,
-        needs_ack=wish.needs_ack,
-        expires_us=one.created_at_us + seconds(lasts) if lasts is not None else None,
-    )
-
-
-def _not_wanted(scene: Scene, now_us: int) -> str | None:
-    expires_us = scene.standing.notice.expires_us
-    if expires_us is not None and expires_us <= now_us:
-        return "expired"
-    return MUTED if silenced(scene, now_us) is not None else None
-
-
-def _held(notification: Notification, scene: Scene, now_us: int) -> Defer | None:
-    """From the latest reason of each moment to the next, until none is left."""
-    at, found = now_us, dict[Because, HoldReason]()
-    for _ in range(_MOST_STEPS):
-        reasons = {because: until for because, until in _reasons(notification, scene, at) if until and until > at}
-        if not reasons:
-            break
-        found |= {because: HoldReason(because, until) for because, until in reasons.items()}
-        at = max(reasons.values())
-    return Defer(at, tuple(found.values())) if found else None
-
-
-def _reasons(notification: Notification, scene: Scene, at_us: int) -> Iterator[tuple[Because, int | None]]:
-    """
-    The engine's own answers. It holds nothing for longer than its urgency allows; a copy waits for the whole of quiet
-    hours, since the note itself is shown at once.
-    """
-    rules, absence = scene.rules, away(scene, at_us)
-    yield Because.SNOOZE, notification.snoozed_until_us
-    yield Because.AWAY, absence.end_us if absence is not None else None
-    yield Because.QUIET, rules.quiet_until(scene.urgency, at_us)
-    if rules.slots and scene.urgency in rules.slotted:
-        yield Because.SLOT, next_slot(rules.slots, rules.quiet_hours, rules.zone, notification.created_at_us, {})

@@ -11,18 +11,16 @@ from uuid import UUID
 
 from typing_extensions import TypedDict
 
+from postroom.attention.model import UNSENT, NoticeState
+from postroom.attention.state import Standing
 from postroom.inbox.model import (
     MAX_NOTIFICATION_CHARACTERS,
-    MUTED,
     PRIORITY_OF,
     Cursor,
-    Defer,
-    Drop,
     NewNotification,
     Notification,
     NotificationChange,
     NotificationType,
-    Verdict,
     shortened,
 )
 from postroom.kernel.values.errors import (
@@ -99,7 +97,7 @@ class Sent(TypedDict):
     reasons: NotRequired[list[str]]
 
 
-def created(notification: Notification, email: Verdict) -> Sent:
+def created(notification: Notification, copy: Standing | None) -> Sent:
     answer: Sent = {
         "success": True,
         "action": "notification_created",
@@ -107,14 +105,13 @@ def created(notification: Notification, email: Verdict) -> Sent:
         "notification_id": notification.id,
         "type": str(notification.type),
     }
-    # The copy has no id of its own: what asks for a held notice's is answered under the note's.
-    if isinstance(email, Defer):
-        answer["status"], answer["notice_id"] = str(AnswerStatus.DEFERRED), notification.id
-        answer["until"] = to_text(email.until_us)
-        answer["reasons"] = [str(one.reason) for one in email.reasons]
-    elif isinstance(email, Drop) and email.reason == MUTED:
-        answer["status"], answer["notice_id"] = str(AnswerStatus.MUTED), notification.id
-        answer["reasons"] = [MUTED]
+    if copy is None or copy.state not in (*UNSENT, NoticeState.MUTED):
+        return answer
+    status = AnswerStatus.MUTED if copy.state is NoticeState.MUTED else AnswerStatus.DEFERRED
+    answer["status"], answer["notice_id"] = str(status), copy.notice.id
+    if copy.until_us is not None:
+        answer["until"] = to_text(copy.until_us)
+    answer["reasons"] = [str(one.reason) for one in copy.reasons]
     return answer
 
 

@@ -99,6 +99,8 @@ class AcceptedNotice:
     `key`: the agent's own name for what it is about; a newer notice of the same key supersedes an unsent one.
     `text`: what a line of a list shows. `fingerprint`: of the whole content, to know duplicates by.
     `room`: how many characters it takes in a digest; None when it has to be a message of its own.
+    `apart`: it is a copy of what is shown elsewhere already, by this sender; it goes to the address that the person
+    named for such copies, and shares a digest with those alone.
     """
 
     id: str
@@ -115,10 +117,15 @@ class AcceptedNotice:
     expires_us: int | None = None
     fingerprint: str = ""
     room: int | None = 200
+    apart: str | None = None
 
     @property
     def order(self) -> tuple[int, str]:
         return self.created_us, self.id
+
+    def apart_at(self, person: str, channel: str) -> str | None:
+        """Only where it was meant to go; on a way around it goes where everything goes."""
+        return self.apart if (person, channel) == (self.person, self.channel) else None
 
 
 @record

@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import Connection, or_, select
 
-from postroom.attention.reading import NoticeReading
+from postroom.attention.reading import NoticeReading, NoticeView
 from postroom.conversations.model import KeptMessage
 from postroom.conversations.store import StoredInbound
 from postroom.delivery.reading.record import TracedDelivery
@@ -79,12 +79,14 @@ class Lookups:
         return found.document() | inbound
 
     async def why(self, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
-        if (found := await self._of_notice(identifier, origin)) is not None:
+        of_note = await self.database.read(partial(_note_meant, identifier=identifier)) if origin is None else None
+        copy = await self.notices.notice(of_note) if of_note is not None else None
+        if of_note is None and (found := await self._of_notice(identifier, origin)) is not None:
             return [found]
         kept, name = await self._written(identifier, origin)
         written = [] if kept is None else [DeliveryReason(kept.id, why_inbound(kept, name, self.clock.now_us()))]
         try:
-            reasons = await self.database.read(partial(self._reasons, identifier=identifier, origin=origin))
+            reasons = await self.database.read(partial(self._reasons, identifier=identifier, origin=origin, copy=copy))
         except NothingKnown:
             if not written:
                 raise
@@ -109,12 +111,14 @@ class Lookups:
         held = [words for view in views if (words := why_held(view, self.clock.now_us()))]
         return replace(reason, why=" ".join([reason.why, *held]))
 
-    def _reasons(self, connection: Connection, identifier: str, origin: str | None) -> list[DeliveryReason]:
+    def _reasons(
+        self, connection: Connection, identifier: str, origin: str | None, copy: NoticeView | None
+    ) -> list[DeliveryReason]:
         """One paragraph for each delivery, refusal, note or question that the identifier stands for."""
         meant, now_us = _meant(connection, identifier, origin), self.clock.now_us()
         kept = note(connection, meant) if origin is None else None
         words = [
-            why_note(kept, terms=self.terms, now_us=now_us) if kept is not None else None,
+            why_note(kept, copy, terms=self.terms, now_us=now_us) if kept is not None else None,
             _of_question(connection, now_us, meant, origin),
         ]
         found = _trace(connection, meant, origin)
@@ -143,6 +147,12 @@ def _of_question(connection: Connection, now_us: int, identifier: str, origin: s
 
 def _traced(connection: Connection, identifier: str, origin: str | None) -> RequestTrace:
     return _known(connection, _meant(connection, identifier, origin), origin)
+
+
+def _note_meant(connection: Connection, identifier: str) -> str | None:
+    """The id of the note, if it is one's."""
+    kept = note(connection, _meant(connection, identifier, None))
+    return kept.note.id if kept is not None else None
 
 
 def _meant(connection: Connection, identifier: str, origin: str | None) -> str:

@@ -42,7 +42,7 @@ from postroom.delivery.store.tables import (
     delivery_replies,
     delivery_requests,
 )
-from postroom.inbox.store.waiting import deferred_emails, notifications
+from postroom.inbox.store.waiting import notifications
 from postroom.intents.model import TERMINAL as ENDED
 from postroom.intents.store import intents
 from postroom.kernel.database.audit import audit_entries
@@ -250,14 +250,9 @@ def _open_intent(intent_id: ColumnElement[Any]) -> ColumnElement[bool]:
 
 def _notes(keep: Retention) -> ColumnElement[bool]:
     """What a person has read, put away or dismissed; an unread note waits for as long as it takes."""
-    note, copy = notifications.c, deferred_emails.c
+    note, copy = notifications.c, notices.c
     dealt_with = or_(note.read_at.is_not(None), note.archived_at.is_not(None), note.dismissed_at.is_not(None))
-    on_its_way = looked_up(
-        copy.notification_id == note.id,
-        copy.delivered_at.is_(None),
-        copy.failed_at.is_(None),
-        copy.cancelled_at.is_(None),
-    )
+    on_its_way = looked_up(copy.id == note.id, copy.open)
     snoozed = and_(note.snoozed_until.is_not(None), note.snoozed_until >= keep.now_us)
     return and_(note.updated_at < keep.settled_before_us, dealt_with, not_(on_its_way), not_(snoozed))
 

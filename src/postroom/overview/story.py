@@ -28,13 +28,13 @@ from postroom.delivery.rules.breaker import Circuit
 from postroom.delivery.store.limits import circuit_of
 from postroom.delivery.store.tables import circuit_states, delivery_refusals, delivery_requests
 from postroom.inbox.store.notes import notification_of, wishes_of
-from postroom.inbox.store.waiting import deferred_emails, notifications
+from postroom.inbox.store.waiting import notifications
 from postroom.kernel.database.rows import of_json, read
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import record
 from postroom.message.outgoing import AnswerStatus, answer_to
 from postroom.overview.why import ApprovalStanding, Around
-from postroom.overview.why_held import EmailCopy, KeptNote
+from postroom.overview.why_held import KeptNote
 from postroom.people.store.rows import closed_at
 
 _OPEN = text("status IN ('pending', 'in_progress')")  # spelled as in the partial index, or it would not be used
@@ -102,13 +102,7 @@ def note(connection: Connection, notification_id: str) -> KeptNote | None:
     row = connection.execute(select(notifications).where(notifications.c.id == notification_id)).mappings().first()
     if row is None:
         return None
-    asked = select(deferred_emails).where(deferred_emails.c.notification_id == notification_id)
-    copy = connection.execute(asked).first()
-    return KeptNote(
-        note=notification_of(row),
-        wishes=wishes_of(connection, row["user_id"]),
-        copy=read(EmailCopy, copy) if copy is not None else None,
-    )
+    return KeptNote(note=notification_of(row), wishes=wishes_of(connection, row["user_id"]))
 
 
 def recent_ids(connection: Connection, limit: int) -> list[str]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Final, assert_never
+from typing import Final
 
 from postroom.attention.model import Decision, DecisionKind, NoticeState
 from postroom.attention.reading import NoticeView
 from postroom.conversations.model import InboundStatus, KeptMessage
-from postroom.inbox.model import Defer, Drop, Notification, Preferences, SendNow, Terms, Verdict
-from postroom.inbox.preferences import judge
+from postroom.inbox.model import Notification, Preferences, Terms
+from postroom.inbox.preferences import no_copy
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import record, to_text
 from postroom.kernel.values.zones import relative
@@ -96,6 +95,10 @@ def why_held(view: NoticeView, now_us: int) -> str | None:
 
 def _sentences(view: NoticeView, person: str, now_us: int) -> Iterator[str]:
     yield f"{view.agent} wrote this to {person} {relative(view.created_us, now_us)}."
+    yield from _whereabouts(view, now_us)
+
+
+def _whereabouts(view: NoticeView, now_us: int) -> Iterator[str]:
     yield from _held(view, now_us)
     if view.state in (_S.ACCEPTED, _S.HELD):
         yield _waits(view, now_us)
@@ -188,40 +191,16 @@ def inbound_document(kept: KeptMessage, name: str | None) -> Document:
 # -- Why a note is where it is, and its e-mail copy, in one paragraph of plain English --
 
 
-_WHY_ENDS: Final = {
-    Because.SNOOZE: "the snooze ends",
-    Because.QUIET: "the person's quiet hours end",
-    Because.AWAY: "the person is back",
-    Because.SLOT: "the next time of day for what can wait",
-}
-
-
-@record
-class EmailCopy:
-    """The e-mail copy of a note, as far as it has come."""
-
-    deliver_after_us: int
-    batch_id: str | None
-    delivery_id: str | None
-    delivered_at_us: int | None
-    failed_at_us: int | None
-    cancelled_at_us: int | None
-    error_message: str | None
-
-
 @record
 class KeptNote:
     """With what its reader wants now."""
 
     note: Notification
     wishes: Preferences
-    copy: EmailCopy | None
 
 
-def why_note(kept: KeptNote, *, terms: Terms, now_us: int) -> str:
-    """A copy that still waits is judged as it would be at this moment."""
-    note, copy = kept.note, kept.copy
-    decide = partial(judge, preferences=kept.wishes, terms=terms, now_us=now_us)
+def why_note(kept: KeptNote, copy: NoticeView | None, *, terms: Terms, now_us: int) -> str:
+    note = kept.note
     told = [f"It is a note in the inbox of {note.user_id}, stored {relative(note.created_at_us, now_us)}."]
     told.append(_read(note, now_us))
     if note.snoozed_until_us is not None and note.snoozed_until_us > now_us:
@@ -229,9 +208,9 @@ def why_note(kept: KeptNote, *, terms: Terms, now_us: int) -> str:
     if not note.has_bell:
         told.append("The person wanted notes by e-mail only, so the bell stayed silent.")
     if copy is None:
-        told.append(_no_copy(note, decide))
+        told.append(_no_copy(kept, terms))
     else:
-        told.append(_ended(copy, now_us) or _waiting(note, copy, decide, now_us))
+        told += ["Of its e-mail copy:", *_whereabouts(copy, now_us)]
     return " ".join(told)
 
 
@@ -247,45 +226,11 @@ def _read(note: Notification, now_us: int) -> str:
     return "It has not been seen yet."
 
 
-def _no_copy(note: Notification, decide: Callable[[Notification], Verdict]) -> str:
+def _no_copy(kept: KeptNote, terms: Terms) -> str:
     """Why none was made is not on record; what would stand in the way today is the best guess."""
-    unread = replace(note, read_at_us=None, archived_at_us=None, dismissed_at_us=None)
-    verdict = decide(unread)
-    if isinstance(verdict, Drop):
-        return f"It has no e-mail copy: {verdict.reason}."
-    return "It has no e-mail copy: e-mail was off or not wanted when it was stored."
-
-
-def _ended(copy: EmailCopy, now_us: int) -> str | None:
-    if at_us := copy.cancelled_at_us:
-        reason = copy.error_message or "the person had dealt with it by then"
-        return f"No e-mail was sent for it, as was decided {relative(at_us, now_us)}: {reason}."
-    if at_us := copy.failed_at_us:
-        return f"Its e-mail failed {relative(at_us, now_us)}: {copy.error_message or 'it could not be handed over'}."
-    if at_us := copy.delivered_at_us:
-        delivery = f" as delivery {copy.delivery_id}" if copy.delivery_id else ""
-        return f"Its e-mail was handed over{delivery} {relative(at_us, now_us)}."
-    return None
-
-
-def _waiting(note: Notification, copy: EmailCopy, decide: Callable[[Notification], Verdict], now_us: int) -> str:
-    later = copy.deliver_after_us > now_us
-    if copy.batch_id is not None:  # decided: nothing but the hand-over is open
-        again = f" and is tried again {relative(copy.deliver_after_us, now_us)}" if later else ""
-        reason = f" ({copy.error_message})" if copy.error_message else ""
-        return f"Its e-mail is being handed over{reason}{again}."
-    verdict = decide(note)
-    match verdict:
-        case Drop(reason):
-            return f"Its e-mail will not be sent: {reason}."
-        case Defer(until_us, reasons):
-            what = next(_WHY_ENDS.get(one.reason, "then") for one in reasons if one.until_us == until_us)
-            return f"Its e-mail waits until {what}, {relative(until_us, now_us)}."
-        case SendNow():
-            when = relative(copy.deliver_after_us, now_us) if later else "as soon as a worker takes it"
-            return f"Its e-mail is due and leaves {when}."
-        case _:
-            assert_never(verdict)
+    unread = replace(kept.note, read_at_us=None, archived_at_us=None, dismissed_at_us=None)
+    reason = no_copy(unread, kept.wishes, terms)
+    return f"It has no e-mail copy: {reason or 'e-mail was off or not wanted when it was stored'}."
 
 
 # -- Why a question is where it is: whom it asks, where they saw it, and what became of it, in plain sentences --

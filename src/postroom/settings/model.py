@@ -181,11 +181,11 @@ class InboxSettings(SettingsSection):
     email_enabled: bool | None = None
     """Off: nobody gets e-mail copies, whatever their preferences say; unset: on in the sandbox alone."""
     digest: bool = True
-    """What waited for the end of quiet hours leaves as one e-mail."""
+    """E-mail copies that waited together leave as one e-mail."""
     lease_seconds: Seconds = 60.0
-    """How long a worker may hold an e-mail copy before another one takes it over."""
+    """How long a worker may hold a letter that asks whose an address is before another one takes it over."""
     sweep_seconds: Seconds = 5.0
-    """How often copies that are due are looked for."""
+    """How often such letters that are due are looked for."""
 
 
 class DeskSettings(SettingsSection):

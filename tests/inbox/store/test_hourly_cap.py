@@ -12,7 +12,7 @@ from tests.inbox.examples import a_notification
 from tests.support.redis_server import fresh_prefix, own_redis
 from tests.support.turned_clock import TurnedClock
 
-from postroom.inbox.model import NotificationQuery, Terms
+from postroom.inbox.model import NotificationQuery
 from postroom.inbox.store.hourly_cap_redis import RedisHourlyCap
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.database.redis_script import connect
@@ -75,7 +75,7 @@ async def test_while_redis_is_away_and_after_it_forgot_everything_the_cap_still_
         new = a_notification(at_us=clock.now_us())
         if not await cap.take("ada", new.id, clock.now_us()):
             return False
-        return await notes.create(new, hourly_cap=10, terms=Terms(email_enabled=False)) is not None
+        return await notes.create(new, hourly_cap=10) is not None
 
     with own_redis() as server:
         client = connect(server.url)

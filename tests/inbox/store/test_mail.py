@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
 from tests.clock import START_US
-from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
+from tests.inbox.examples import AT_NIGHT
 from tests.opened_database import KINDS, opened_database
 from tests.people.known_people import household_people, owner
 
@@ -21,20 +19,12 @@ from postroom.inbox.model import (
     MOST_A_DAY,
     AddressClaim,
     AskedToConfirm,
-    Batch,
     DeliveryChannel,
-    GivenUp,
     HandedOver,
-    Notification,
-    NotificationChange,
     Preferences,
-    Terms,
     TryAgain,
 )
-from postroom.inbox.rules import apply
-from postroom.inbox.store.mail import StoredConfirmations, StoredEmails, StoredPreferences
-from postroom.inbox.store.notes import StoredNotes
-from postroom.inbox.store.waiting import deferred_emails
+from postroom.inbox.store.mail import StoredConfirmations, StoredPreferences
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import IdMint, seconds
@@ -231,197 +221,3 @@ async def test_an_address_of_the_owner_that_is_not_proved_gets_no_copies(
     await stored.change(HOUSEHOLD_OWNER, "owner", lambda one: replace(one.as_written, addresses=(place,)), now_us=2)
 
     assert (await book.of("operator")).email is None
-
-
-# E-mail copies: judged again, leased, fenced, and handed over as they were decided.
-
-NOW = START_US
-MORNING = QUIET_ENDS_US
-LEASE = 60_000_000
-
-
-@dataclass(frozen=True)
-class EmailDesk:
-    database: Database
-    notes: StoredNotes
-    emails: StoredEmails
-    preferences: StoredPreferences
-
-    async def wish(self, preferences: Preferences, user_id: str = "ada") -> None:
-        await self.preferences.change(user_id, lambda _: preferences, NOW)
-
-    async def keep(self, *new: Notification) -> None:
-        for one in new:
-            assert await self.notes.create(one, hourly_cap=10_000, terms=Terms(email_enabled=True)) is not None
-
-    async def take(self, now_us: int, *, digest: bool = True, enabled: bool = True) -> Sequence[Batch]:
-        return await self.emails.take(
-            now_us=now_us,
-            lease_until_us=now_us + LEASE,
-            digest=digest,
-            terms=Terms(email_enabled=enabled),
-            mint=MINT.mint,
-        )
-
-    async def rows(self) -> list[dict[str, Any]]:
-        found = select(deferred_emails).order_by(deferred_emails.c.created_at, deferred_emails.c.id)
-        return await self.database.read(lambda connection: [dict(row) for row in connection.execute(found).mappings()])
-
-
-@pytest.fixture(params=KINDS)
-async def email_desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[EmailDesk]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield EmailDesk(database, StoredNotes(database), StoredEmails(database), StoredPreferences(database))
-
-
-def messages(batches: Sequence[Batch]) -> list[list[str]]:
-    return [[one.message for one in batch.notifications] for batch in batches]
-
-
-async def test_by_day_each_leaves_by_itself_under_its_own_id(email_desk: EmailDesk) -> None:
-    await email_desk.wish(BY_EMAIL)
-    notes = [a_notification(message="One"), a_notification(message="Two")]
-    await email_desk.keep(*notes)
-    batches = await email_desk.take(NOW)
-
-    assert [batch.id for batch in batches] == [note.id for note in notes]
-    assert {batch.address for batch in batches} == {"ada@example.com"}
-
-
-async def test_what_waited_for_the_morning_leaves_as_one_in_the_order_it_came(email_desk: EmailDesk) -> None:
-    await email_desk.wish(replace(AT_NIGHT, quiet_hours_timezone="UTC"))
-    await email_desk.keep(*(a_notification(message=str(number), at_us=NOW + number) for number in range(3)))
-
-    assert await email_desk.take(MORNING - 1) == []
-    (batch,) = await email_desk.take(MORNING)
-    assert messages([batch]) == [["0", "1", "2"]]
-    assert (batch.user_id, batch.zone, batch.attempts) == ("ada", "UTC", 0)
-
-
-async def test_digests_can_be_switched_off(email_desk: EmailDesk) -> None:
-    await email_desk.wish(AT_NIGHT)
-    await email_desk.keep(a_notification(message="One"), a_notification(message="Two"))
-
-    assert messages(await email_desk.take(MORNING, digest=False)) == [["One"], ["Two"]]
-
-
-async def test_a_night_of_many_notes_is_still_one_digest(email_desk: EmailDesk) -> None:
-    await email_desk.wish(AT_NIGHT)
-    await email_desk.keep(*(a_notification(at_us=NOW + number) for number in range(80)))
-
-    assert [len(batch.notifications) for batch in await email_desk.take(MORNING)] == [80]
-
-
-async def test_what_is_too_long_for_one_message_becomes_several_digests_and_each_note_is_in_one(
-    email_desk: EmailDesk,
-) -> None:
-    await email_desk.wish(AT_NIGHT)
-    long = {"message": "m" * 500, "link": "https://example.com/" + "l" * 1980}
-    notes = [a_notification(at_us=NOW + number, **long) for number in range(50)]
-    await email_desk.keep(*notes)
-    batches = await email_desk.take(MORNING)
-
-    assert [len(batch.notifications) for batch in batches] == [38, 12]
-    assert [one.id for batch in batches for one in batch.notifications] == [note.id for note in notes]
-
-
-async def test_nobody_shares_a_digest_with_somebody_else(email_desk: EmailDesk) -> None:
-    for user_id in ("ada", "bob"):
-        await email_desk.wish(replace(AT_NIGHT, email=f"{user_id}@example.com"), user_id)
-        await email_desk.keep(a_notification(user_id, message=user_id), a_notification(user_id, message=user_id))
-
-    batches = sorted(await email_desk.take(MORNING), key=lambda batch: batch.user_id)
-    assert messages(batches) == [["ada", "ada"], ["bob", "bob"]]
-    assert [batch.address for batch in batches] == ["ada@example.com", "bob@example.com"]
-
-
-@pytest.mark.parametrize("change", [NotificationChange.DISMISS, NotificationChange.READ, NotificationChange.ARCHIVE])
-async def test_what_its_reader_dealt_with_in_the_night_is_never_mailed(
-    email_desk: EmailDesk, change: NotificationChange
-) -> None:
-    await email_desk.wish(AT_NIGHT)
-    gone, kept = a_notification(message="Gone"), a_notification(message="Kept")
-    await email_desk.keep(gone, kept)
-    await email_desk.notes.change("ada", gone.id, partial(apply, change=change, now_us=NOW + 1))
-
-    assert messages(await email_desk.take(MORNING)) == [["Kept"]]
-    cancelled = next(row for row in await email_desk.rows() if row["notification_id"] == gone.id)
-    assert cancelled["cancelled_at"] == MORNING
-    assert await email_desk.emails.next_due_us() == MORNING + LEASE, "nothing but the leased one is left"
-
-
-@pytest.mark.parametrize(
-    "wished",
-    [
-        pytest.param(replace(AT_NIGHT, delivery_channel=DeliveryChannel.IN_APP), id="no e-mail any more"),
-        pytest.param(replace(AT_NIGHT, email=None), id="no address any more"),
-    ],
-)
-async def test_somebody_who_opted_out_in_the_night_gets_nothing(email_desk: EmailDesk, wished: Preferences) -> None:
-    await email_desk.wish(AT_NIGHT)
-    await email_desk.keep(a_notification())
-    await email_desk.wish(wished)
-
-    assert await email_desk.take(MORNING) == []
-    assert [row["cancelled_at"] for row in await email_desk.rows()] == [MORNING]
-
-
-async def test_when_e_mail_is_switched_off_what_waits_is_dropped(email_desk: EmailDesk) -> None:
-    await email_desk.wish(AT_NIGHT)
-    await email_desk.keep(a_notification())
-
-    assert await email_desk.take(MORNING, enabled=False) == []
-    assert [row["error_message"] for row in await email_desk.rows()] == ["e-mail is switched off"]
-
-
-async def test_quiet_hours_that_were_moved_are_kept_to(email_desk: EmailDesk) -> None:
-    await email_desk.wish(AT_NIGHT)
-    await email_desk.keep(a_notification())
-    later = AT_NIGHT.quiet_hours_end
-    assert later is not None
-    await email_desk.wish(replace(AT_NIGHT, quiet_hours_end=later.replace(hour=9)))
-
-    assert await email_desk.take(MORNING) == []
-    assert await email_desk.emails.next_due_us() == MORNING + 2 * 3600 * 1_000_000
-    assert len(await email_desk.take(MORNING + 2 * 3600 * 1_000_000)) == 1
-
-
-async def test_what_a_lost_worker_had_taken_comes_back_as_it_was_whatever_happened_since(email_desk: EmailDesk) -> None:
-    await email_desk.wish(AT_NIGHT)
-    await email_desk.keep(a_notification(message="One"), a_notification(message="Two"))
-    (first,) = await email_desk.take(MORNING)
-    await email_desk.wish(replace(AT_NIGHT, email="elsewhere@example.com", quiet_hours_timezone="Asia/Tokyo"))
-    await email_desk.notes.read_all("ada", MORNING)
-    await email_desk.keep(a_notification(message="Three", at_us=MORNING))
-
-    again = await email_desk.take(MORNING + LEASE + 1)
-    second = next(batch for batch in again if batch.id == first.id)
-    assert (second.address, second.zone, messages([second])) == (first.address, first.zone, [["One", "Two"]])
-    assert second.fence == first.fence + 1
-    assert not await email_desk.emails.settle(first, HandedOver("late"), MORNING)
-    assert await email_desk.emails.settle(second, HandedOver("d1"), MORNING + LEASE + 2)
-    assert [row["delivery_id"] for row in await email_desk.rows()][:2] == ["d1", "d1"]
-
-
-async def test_what_could_not_be_handed_over_comes_back_when_it_said(email_desk: EmailDesk) -> None:
-    await email_desk.wish(BY_EMAIL)
-    await email_desk.keep(a_notification())
-    (batch,) = await email_desk.take(NOW)
-    assert await email_desk.emails.settle(batch, TryAgain(NOW + 500, "overload_rejected"), NOW)
-
-    assert await email_desk.emails.next_due_us() == NOW + 500
-    assert await email_desk.take(NOW + 499) == []
-    (again,) = await email_desk.take(NOW + 500)
-    assert (again.id, again.attempts) == (batch.id, 1)
-
-
-@pytest.mark.parametrize("ending", [HandedOver("d1"), GivenUp("validation_error")], ids=["handed over", "given up"])
-async def test_what_has_ended_never_comes_back(email_desk: EmailDesk, ending: HandedOver | GivenUp) -> None:
-    await email_desk.wish(BY_EMAIL)
-    await email_desk.keep(a_notification())
-    (batch,) = await email_desk.take(NOW)
-
-    assert await email_desk.emails.settle(batch, ending, NOW)
-    assert not await email_desk.emails.settle(batch, ending, NOW)
-    assert await email_desk.take(NOW + 10 * LEASE) == []
-    assert await email_desk.emails.next_due_us() is None

@@ -11,40 +11,33 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import Connection, inspect, select
+from sqlalchemy import Connection, inspect
 from tests.clock import START_US
-from tests.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US, a_notification
+from tests.inbox.examples import BY_EMAIL, a_notification
 from tests.opened_database import opened_file
 from tests.support.query_plans import query_plans
 
 from postroom.inbox.model import (
     SHELVES,
     Cursor,
-    Defer,
     DeliveryChannel,
-    Drop,
     Notification,
     NotificationChange,
     NotificationQuery,
     NotificationType,
-    Preferences,
-    SendNow,
     Shelf,
-    Terms,
-    Verdict,
 )
 from postroom.inbox.page import shelf_of
 from postroom.inbox.rules import apply
 from postroom.inbox.store import notes as views
 from postroom.inbox.store.mail import StoredPreferences
 from postroom.inbox.store.notes import StoredNotes
-from postroom.inbox.store.waiting import deferred_emails, notification_preferences, notifications
+from postroom.inbox.store.waiting import notification_preferences, notifications
 from postroom.kernel.database.engine import Database
 
 NOW = START_US
 SECOND = 1_000_000
 HOUR = 3600 * SECOND
-NO_EMAIL = Terms(email_enabled=False)
 
 
 @pytest.fixture
@@ -54,7 +47,7 @@ def notes(database: Database) -> StoredNotes:
 
 async def keep(notes: StoredNotes, *new: Notification) -> None:
     for one in new:
-        assert await notes.create(one, hourly_cap=10_000, terms=NO_EMAIL) is not None
+        assert await notes.create(one, hourly_cap=10_000) is not None
 
 
 async def ids(notes: StoredNotes, page: NotificationQuery, now_us: int = NOW, user_id: str = "ada") -> list[str]:
@@ -62,7 +55,7 @@ async def ids(notes: StoredNotes, page: NotificationQuery, now_us: int = NOW, us
 
 
 class TestSchema:
-    @pytest.mark.parametrize("table", [notifications, notification_preferences, deferred_emails], ids=str)
+    @pytest.mark.parametrize("table", [notifications, notification_preferences], ids=str)
     async def test_the_migration_makes_the_columns_and_indices_that_the_tables_name(
         self, database: Database, table: object
     ) -> None:
@@ -94,7 +87,7 @@ class TestCreate:
     @pytest.mark.requirement("inbox:validation-rate-limit", "inbox:response-rate-limited")
     async def test_forty_at_once_under_a_cap_of_ten_are_ten(self, notes: StoredNotes) -> None:
         new = [a_notification() for _ in range(40)]
-        stored = await asyncio.gather(*(notes.create(one, hourly_cap=10, terms=NO_EMAIL) for one in new))
+        stored = await asyncio.gather(*(notes.create(one, hourly_cap=10) for one in new))
 
         assert sum(one is not None for one in stored) == 10
         assert len(await notes.page("ada", NotificationQuery(limit=100), NOW)) == 10
@@ -102,48 +95,22 @@ class TestCreate:
     async def test_the_hour_slides(self, notes: StoredNotes) -> None:
         for minute in (0, 30, 59):
             at = a_notification(at_us=NOW + minute * 60 * SECOND)
-            assert await notes.create(at, hourly_cap=3, terms=NO_EMAIL) is not None
+            assert await notes.create(at, hourly_cap=3) is not None
 
-        assert await notes.create(a_notification(at_us=NOW + HOUR - 1), hourly_cap=3, terms=NO_EMAIL) is None
-        assert await notes.create(a_notification(at_us=NOW + HOUR), hourly_cap=3, terms=NO_EMAIL) is not None
-        assert await notes.create(a_notification(at_us=NOW + HOUR), hourly_cap=3, terms=NO_EMAIL) is None
+        assert await notes.create(a_notification(at_us=NOW + HOUR - 1), hourly_cap=3) is None
+        assert await notes.create(a_notification(at_us=NOW + HOUR), hourly_cap=3) is not None
+        assert await notes.create(a_notification(at_us=NOW + HOUR), hourly_cap=3) is None
 
     async def test_everybody_has_a_cap_of_their_own(self, notes: StoredNotes) -> None:
-        assert await notes.create(a_notification("ada"), hourly_cap=1, terms=NO_EMAIL) is not None
-        assert await notes.create(a_notification("bob"), hourly_cap=1, terms=NO_EMAIL) is not None
+        assert await notes.create(a_notification("ada"), hourly_cap=1) is not None
+        assert await notes.create(a_notification("bob"), hourly_cap=1) is not None
 
     async def test_dismissing_does_not_make_room(self, notes: StoredNotes) -> None:
         note = a_notification()
         await keep(notes, note)
         await notes.change("ada", note.id, partial(apply, change=NotificationChange.DISMISS, now_us=NOW))
 
-        assert await notes.create(a_notification(), hourly_cap=1, terms=NO_EMAIL) is None
-
-    @pytest.mark.requirement("inbox:side-effect-email", "inbox:side-effect-deferred-email")
-    @pytest.mark.parametrize(
-        ("preferences", "verdict", "row"),
-        [
-            pytest.param(BY_EMAIL, SendNow("ada@example.com"), (NOW, False), id="by day"),
-            pytest.param(AT_NIGHT, Defer(QUIET_ENDS_US), (QUIET_ENDS_US, True), id="at night"),
-            pytest.param(Preferences(), Drop("the person wants no e-mail"), None, id="not wanted"),
-        ],
-    )
-    async def test_the_e_mail_is_decided_in_the_same_step(
-        self,
-        database: Database,
-        notes: StoredNotes,
-        preferences: Preferences,
-        verdict: Verdict,
-        row: tuple[int, bool] | None,
-    ) -> None:
-        await StoredPreferences(database).change("ada", lambda _: preferences, NOW)
-        created = await notes.create(a_notification(), hourly_cap=10, terms=Terms(email_enabled=True))
-
-        waiting = select(deferred_emails.c.deliver_after, deferred_emails.c.quiet)
-        found = await database.read(lambda connection: connection.execute(waiting).first())
-        assert created is not None
-        assert created[1] == verdict
-        assert (tuple(found) if found else None) == row
+        assert await notes.create(a_notification(), hourly_cap=1) is None
 
     async def test_for_people_who_want_e_mail_alone_no_bell_rings(self, database: Database, notes: StoredNotes) -> None:
         alone = replace(BY_EMAIL, delivery_channel=DeliveryChannel.EMAIL)
@@ -254,7 +221,7 @@ async def keep_in(database: Database, *new: Notification) -> None:
     """The bell of a new one follows what its person wants, so it is set afterwards."""
     notes = StoredNotes(database)
     for one in new:
-        assert await notes.create(one, hourly_cap=1000, terms=NO_EMAIL)
+        assert await notes.create(one, hourly_cap=1000)
         await notes.change(one.user_id, one.id, lambda _stored, one=one: one)  # type: ignore[misc]
 
 

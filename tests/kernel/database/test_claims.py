@@ -13,7 +13,6 @@ import pytest
 from tests.attention.attended import names, take_in
 from tests.attention.sample import accepted
 from tests.clock import START_US, FakeClock
-from tests.inbox.examples import BY_EMAIL, a_notification
 from tests.opened_database import KINDS, ledger_of, opened_database
 from tests.questions.sample_questions import MINT, new_question
 from tests.support.sample_deliveries import ending, new_delivery
@@ -27,9 +26,8 @@ from postroom.conversations.store import WRITTEN
 from postroom.delivery.model import Claim
 from postroom.delivery.rules.retry import DeliveryEvent
 from postroom.household.store import stored_people
-from postroom.inbox.model import AskedToConfirm, Batch, HandedOver, Terms
-from postroom.inbox.store.mail import StoredConfirmations, StoredEmails, StoredPreferences
-from postroom.inbox.store.notes import StoredNotes
+from postroom.inbox.model import AskedToConfirm, HandedOver
+from postroom.inbox.store.mail import StoredConfirmations, StoredPreferences
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.moments import StoredMoments, add_moments
 from postroom.kernel.running.process import Seal
@@ -113,28 +111,6 @@ class Sends:
         return await self.store.handed_over(row.key, row.fence, "a delivery")
 
 
-class Copies:
-    def __init__(self, database: Database) -> None:
-        self.notes, self.wishes = StoredNotes(database), StoredPreferences(database)
-        self.emails = StoredEmails(database)
-
-    async def add(self) -> None:
-        for one in range(MANY):
-            await self.wishes.change(f"user{one}", lambda _: BY_EMAIL, NOW)
-            note = replace(a_notification(f"user{one}"), created_at_us=NOW)
-            await self.notes.create(note, hourly_cap=10, terms=Terms(email_enabled=True))
-
-    async def take(self, now_us: int) -> list[Held]:
-        lease = {"now_us": now_us, "lease_until_us": now_us + LEASE_US}
-        taken = await self.emails.take(**lease, digest=True, terms=Terms(email_enabled=True), mint=MINT.mint)
-        return [Held(one.id, partial(self._settle, one)) for one in taken]
-
-    take_lost = take
-
-    async def _settle(self, batch: Batch) -> bool:
-        return await self.emails.settle(batch, HandedOver("a delivery"), NOW)
-
-
 class Links:
     def __init__(self, database: Database) -> None:
         self.links = StoredConfirmations(database, stored_people(database, IdMint()))
@@ -201,8 +177,8 @@ class Moments:
     take_lost = take
 
 
-USERS = (Deliveries, Cards, Sends, Copies, Links, Sessions, Moments)
-Worker = Deliveries | Cards | Sends | Copies | Links | Sessions | Moments
+USERS = (Deliveries, Cards, Sends, Links, Sessions, Moments)
+Worker = Deliveries | Cards | Sends | Links | Sessions | Moments
 
 
 @pytest.fixture(params=USERS, ids=lambda kind: kind.__name__)

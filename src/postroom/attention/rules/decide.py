@@ -66,6 +66,12 @@ class Leaving:
         """What asks for an answer has a card of its own."""
         return self.standing.notice.needs_ack or self.urgency is Urgency.CRITICAL
 
+    @property
+    def place(self) -> _Place:
+        """With all that goes there it may be one message."""
+        notice = self.standing.notice
+        return self.person, self.channel, notice.apart_at(self.person, self.channel)
+
 
 def leaving(scene: Scene, now_us: int) -> Leaving:
     standing, rules = scene.standing, scene.rules
@@ -118,7 +124,8 @@ def _detour(scene: Scene, send: NoticeSend) -> Detour | None:
 
 # -- The decision --
 
-Groups = dict[tuple[str, str], list[Leaving]]
+_Place = tuple[str, str, str | None]
+Groups = dict[_Place, list[Leaving]]
 
 
 def decide(state: AttentionState, book: PolicyBook, now_us: int) -> tuple[tuple[Decision, ...], int | None]:
@@ -202,7 +209,7 @@ class _Turn:
         if fresh or goes.alone:
             self._leave_alone(goes)
         else:
-            groups.setdefault((goes.person, goes.channel), []).append(goes)
+            groups.setdefault(goes.place, []).append(goes)
 
     def _ends(self, scene: Scene) -> bool:
         """Whether it is over without being sent."""

@@ -1,4 +1,4 @@
-"""A digest of notices: which leave in one message, in which order and words; the inbox words its own mails."""
+"""A digest of notices: which leave in one message, in which order and words."""
 
 from __future__ import annotations
 
@@ -81,9 +81,13 @@ def _in_order(members: Iterable[Member]) -> list[Member]:
 
 
 def line_of(asked: Outgoing) -> str:
-    """All that it says. A text of several lines cannot pass for lines of others."""
-    words = plain_words(asked.message, asked.format).strip()
-    words = f"{asked.subject.strip()}: {words}" if asked.subject else words
+    """All that it says, and nothing twice. A text of several lines cannot pass for lines of others."""
+    words, subject = plain_words(asked.message, asked.format).strip(), (asked.subject or "").strip()
+    kind, colon, start = subject.partition(": ")
+    if colon and " ".join(words.split()).startswith(start.removesuffix("...")):
+        words = f"{kind}: {words}"  # a subject that begins to say the same
+    elif subject:
+        words = f"{subject}: {words}"
     if len(words) <= _ONE_LINE:
         words = " ".join(words.split())
     return f"• {asked.origin_butler}: " + "\n  | ".join(words.splitlines())

@@ -20,6 +20,7 @@ PATIENCE_US: Final = seconds(120)
 MUTES: Final = "attention.mutes"  # who tells of it; no butler's name has a dot
 _COUNTED: Final = (Urgency.NORMAL, Urgency.TIME_SENSITIVE)
 _MOST_STEPS: Final = 200
+_NEVER_US: Final = 2**62
 _DIGESTED: Final = frozenset({Because.SLOT, Because.COLLECT, Because.BUDGET})
 
 
@@ -90,7 +91,13 @@ def _reasons_at(scene: Scene, at_us: int) -> Iterator[HoldReason]:
 
 
 def longest_us(scene: Scene, at_us: int) -> int:
-    """No policy holds a notice longer than its urgency allows; what the person asked for does not count."""
+    """
+    No policy holds a notice longer than its urgency allows; what the person asked for does not count.
+
+    A copy waits for the whole of quiet hours: what it says is shown already.
+    """
+    if scene.standing.notice.apart is not None:
+        return _NEVER_US
     return _since(scene, at_us) + LONGEST_HOLD_US[scene.urgency]
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, assert_never
 
 import structlog
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     Row,
-    Select,
     and_,
-    case,
     delete,
     exists,
     func,
@@ -30,29 +27,16 @@ from postroom.inbox.model import (
     MOST_A_DAY,
     AddressClaim,
     AskedToConfirm,
-    Batch,
-    Defer,
-    Drop,
     Ending,
     GivenUp,
     HandedOver,
-    Notification,
     Preferences,
-    SendNow,
-    Terms,
     TryAgain,
-    digests,
 )
-from postroom.inbox.preferences import judge
-from postroom.inbox.store.notes import notification_of, preference_values, read_preferences, wishes_of
-from postroom.inbox.store.waiting import OPEN as _OPEN
+from postroom.inbox.store.notes import Follow, follow_notes, preference_values, read_preferences, wishes_of
 from postroom.inbox.store.waiting import (
-    deferred_emails,
-    judge_again,
     lock_inbox,
     notification_preferences,
-    notifications,
-    try_lock_inbox,
 )
 from postroom.kernel.database.claims import Claims
 from postroom.kernel.database.engine import Database
@@ -204,139 +188,6 @@ def _ended(ending: Ending, now_us: int) -> Columns:
             assert_never(ending)
 
 
-# E-mail copies on their way to the ledger: taken under a lease, settled under a fence.
-
-
-_EMAILS_TABLE: Final = deferred_emails.c
-_DUE: Final = case(
-    (_EMAILS_TABLE.lease_until > _EMAILS_TABLE.deliver_after, _EMAILS_TABLE.lease_until),
-    else_=_EMAILS_TABLE.deliver_after,
-)
-_BATCHES: Final = Claims(  # decided before, but never settled: they leave as they were
-    deferred_emails,
-    and_(_OPEN, _EMAILS_TABLE.batch_id.is_not(None)),
-    fence=_EMAILS_TABLE.fence,
-    lease=_EMAILS_TABLE.lease_until,
-    due=_DUE,
-    key=[_EMAILS_TABLE.batch_id],
-)
-
-Mint = Callable[[int], str]
-
-
-class StoredEmails:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def take(
-        self, *, now_us: int, lease_until_us: int, digest: bool, terms: Terms, mint: Mint
-    ) -> Sequence[Batch]:
-        def work(connection: Connection) -> list[Batch]:
-            take = _Take(
-                connection=connection,
-                now_us=now_us,
-                lease_until_us=lease_until_us,
-                digest=digest,
-                terms=terms,
-                mint=mint,
-            )
-            return [*take.again(), *take.fresh()]
-
-        return await self._database.write(work)
-
-    async def settle(self, batch: Batch, ending: Ending, now_us: int) -> bool:
-        ended = _emails_ended(ending, now_us)
-        return await self._database.write(
-            lambda connection: _BATCHES.write(connection, batch.id, batch.fence, ended, _OPEN)
-        )
-
-    async def next_due_us(self) -> int | None:
-        due = select(func.min(_DUE)).where(_OPEN)
-        return await self._database.read(lambda connection: connection.execute(due).scalar())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Take:
-    """One transaction: what it judges and leases is committed before any of it can leave."""
-
-    connection: Connection
-    now_us: int
-    lease_until_us: int
-    digest: bool
-    terms: Terms
-    mint: Mint
-
-    def again(self) -> Iterator[Batch]:
-        taken = _BATCHES.take(
-            self.connection, limit=_MOST_AT_ONCE, now_us=self.now_us, lease_until_us=self.lease_until_us
-        )
-        for batch_id in dict.fromkeys(row.batch_id for row in taken):
-            yield _batch(self.connection, batch_id)
-
-    def fresh(self) -> Iterator[Batch]:
-        waiting = and_(_OPEN, _EMAILS_TABLE.batch_id.is_(None), self.now_us >= _DUE)
-        users = select(_EMAILS_TABLE.user_id).where(waiting).group_by(_EMAILS_TABLE.user_id).limit(_MOST_AT_ONCE)
-        for user_id in self.connection.execute(users).scalars().all():
-            if try_lock_inbox(self.connection, user_id):
-                yield from self._of_user(user_id, waiting)
-
-    def _of_user(self, user_id: str, waiting: ColumnElement[bool]) -> Iterator[Batch]:
-        preferences = wishes_of(self.connection, user_id)
-        found = _with_copy(and_(waiting, _EMAILS_TABLE.user_id == user_id))
-        leaving: list[tuple[Notification, bool]] = []  # each with whether it had to wait
-        to = SendNow("")
-        for row in self.connection.execute(found).mappings().all():
-            one = notification_of(row)
-            match judge(one, preferences, self.terms, self.now_us):
-                case SendNow() as to:  # the same for all of them: it is the person's
-                    leaving.append((one, row["quiet"]))
-                case Defer(until_us):
-                    self._update([one], {"deliver_after": until_us, "quiet": True})
-                case Drop(reason):
-                    self._update([one], {"cancelled_at": self.now_us, "error_message": reason})
-        for batch_id, notes in self._batches(leaving):
-            leased = {"fence": _EMAILS_TABLE.fence + 1, "lease_until": self.lease_until_us}
-            self._update(notes, {"batch_id": batch_id, "address": to.address, "zone": to.zone, **leased})
-            yield _batch(self.connection, batch_id)
-
-    def _update(self, notes: Sequence[Notification], values: Columns) -> None:
-        theirs = update(deferred_emails).where(_EMAILS_TABLE.notification_id.in_([one.id for one in notes]))
-        self.connection.execute(theirs.values(values))
-
-    def _batches(self, leaving: Sequence[tuple[Notification, bool]]) -> Iterator[tuple[str, Sequence[Notification]]]:
-        """What waited leaves together; everything else by itself, under its notification's own id."""
-        together = [one for one, waited in leaving if waited and self.digest]
-        if len(together) < 2:
-            together = []
-        for notes in digests(together) if together else ():
-            yield self.mint(self.now_us), notes
-        yield from ((one.id, [one]) for one, waited in leaving if not (waited and together))
-
-
-def _with_copy(condition: ColumnElement[bool]) -> Select[Any]:
-    copy = (_EMAILS_TABLE.quiet, _EMAILS_TABLE.fence, _EMAILS_TABLE.attempts, _EMAILS_TABLE.address, _EMAILS_TABLE.zone)
-    joined = select(notifications, *copy).join(deferred_emails, _EMAILS_TABLE.notification_id == notifications.c.id)
-    return joined.where(condition).order_by(notifications.c.created_at, notifications.c.id)
-
-
-def _batch(connection: Connection, batch_id: str) -> Batch:
-    rows = connection.execute(_with_copy(_EMAILS_TABLE.batch_id == batch_id)).mappings().all()
-    return read(Batch, rows[0], id=batch_id, notifications=tuple(notification_of(row) for row in rows))
-
-
-def _emails_ended(ending: Ending, now_us: int) -> Columns:
-    match ending:
-        case HandedOver(delivery_id):
-            return {"delivered_at": now_us, "delivery_id": delivery_id, "error_message": None, "lease_until": None}
-        case TryAgain(at_us, reason):
-            more = {"attempts": _EMAILS_TABLE.attempts + 1, "lease_until": None}
-            return {"deliver_after": at_us, "error_message": reason, **more}
-        case GivenUp(reason):
-            return {"failed_at": now_us, "error_message": reason, "lease_until": None}
-        case _:
-            assert_never(ending)
-
-
 # What people want, one row each.
 
 
@@ -353,9 +204,13 @@ class StoredPreferences:
     async def change(self, user_id: str, edit: Callable[[Preferences], Preferences], now_us: int) -> Preferences:
         return await self._database.write(lambda connection: _change(connection, user_id, edit, now_us))
 
-    async def change_both(self, user_id: str, wanted: Wanted, edit: PolicyEdit, now_us: int) -> Preferences:
+    async def change_both(
+        self, user_id: str, wanted: Wanted, edit: PolicyEdit, follow: Follow, now_us: int
+    ) -> Preferences:
         """The preferences and what attention keeps of the same person, as one step."""
-        return await self._database.write(lambda connection: _change_both(connection, user_id, wanted, edit, now_us))
+        return await self._database.write(
+            lambda connection: _change_both(connection, user_id, wanted, edit, follow, now_us)
+        )
 
     async def is_users_own(self, channel: str, address: str) -> bool:
         """Whether somebody has this address, confirmed, as the place for copies of their own notifications."""
@@ -372,7 +227,9 @@ class StoredPreferences:
         return await self._database.read(lambda connection: connection.execute(found).first() is not None)
 
 
-def _change_both(connection: Connection, user_id: str, wanted: Wanted, edit: PolicyEdit, now_us: int) -> Preferences:
+def _change_both(
+    connection: Connection, user_id: str, wanted: Wanted, edit: PolicyEdit, follow: Follow, now_us: int
+) -> Preferences:
     """Whoever takes both locks takes the person's first."""
     person = person_of_inbox(user_id)
     lock_person(connection, person)
@@ -381,7 +238,9 @@ def _change_both(connection: Connection, user_id: str, wanted: Wanted, edit: Pol
     after, changes = edit(wishes_of(connection, user_id), loaded)
     if changes is not None:
         write(connection, loaded, changes)
-    return _change(connection, user_id, lambda _: after, now_us)
+    kept = _change(connection, user_id, lambda _: after, now_us)
+    follow_notes(connection, user_id, follow)
+    return kept
 
 
 def _change(
@@ -396,8 +255,6 @@ def _change(
     else:
         mine = notification_preferences.c.user_id == user_id
         connection.execute(update(notification_preferences).where(mine).values(values))
-    if _quiet_hours(before) != _quiet_hours(after):
-        judge_again(connection, deferred_emails.c.user_id == user_id, now_us)
     if after.email_pending is not None:
         ask_to_confirm(connection, user_id, after.email_pending, now_us)
     return wishes_of(connection, user_id)
@@ -407,12 +264,3 @@ def _as_said(known: Preferences | None, before: Preferences, after: Preferences)
     """An address that is only the owner's own, and not one named for copies, goes on to follow the owner's."""
     is_lent = (known or Preferences()).email is None and before.email is not None
     return replace(after, email=None) if is_lent and after.email == before.email else after
-
-
-def _quiet_hours(wishes: Preferences) -> tuple[object, ...]:
-    return (
-        wishes.quiet_hours_start,
-        wishes.quiet_hours_end,
-        wishes.quiet_hours_timezone,
-        wishes.high_priority_passes,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -11,7 +12,6 @@ from sqlalchemy import (
     Connection,
     RowMapping,
     Select,
-    Update,
     and_,
     bindparam,
     func,
@@ -23,26 +23,19 @@ from sqlalchemy import (
     update,
 )
 
-from postroom.attention.store import attention_people, person_of
+from postroom.attention.model import UNSENT
+from postroom.attention.state import Loaded, NoticeChanges, Standing, Wanted
+from postroom.attention.store import attention_people, load, lock_person, notices, person_of, readdress, write
 from postroom.inbox.model import (
     MOST_SHELVED,
     SHELVES,
     Cursor,
-    Defer,
-    Drop,
     Notification,
     NotificationQuery,
     Preferences,
-    SendNow,
     Shelf,
-    Terms,
-    Verdict,
 )
-from postroom.inbox.preferences import judge
 from postroom.inbox.store.waiting import (
-    WAITING,
-    deferred_emails,
-    judge_again,
     lock_inbox,
     notification_preferences,
     notifications,
@@ -74,7 +67,9 @@ def is_within_cap(connection: Connection, user_id: str, hourly_cap: int, now_us:
 
 _TABLE: Final = notifications.c
 _INSERT: Final = insert(notifications)
-_INSERT_EMAIL: Final = insert(deferred_emails)
+_NOTHING_MORE: Final = Wanted()
+Copy = Callable[[Notification, Preferences, Loaded], tuple[Standing | None, NoticeChanges | None]]
+Follow = Callable[[Sequence[Notification], Preferences, Loaded], NoticeChanges | None]
 
 
 class StoredNotes:
@@ -83,9 +78,11 @@ class StoredNotes:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def create(self, new: Notification, *, hourly_cap: int, terms: Terms) -> tuple[Notification, Verdict] | None:
+    async def create(
+        self, new: Notification, *, hourly_cap: int, copy: Copy | None = None, wanted: Wanted = _NOTHING_MORE
+    ) -> tuple[Notification, Standing | None] | None:
         """Counts, decides about the e-mail and writes in one transaction; None when the cap is reached."""
-        return await self._database.write(lambda connection: _create(connection, new, hourly_cap, terms))
+        return await self._database.write(lambda connection: _create(connection, new, hourly_cap, copy, wanted))
 
     async def page(self, user_id: str, page: NotificationQuery, now_us: int) -> Sequence[Notification]:
         return await self._database.read(lambda connection: _all(connection, _page(user_id, page, now_us)))
@@ -104,19 +101,39 @@ class StoredNotes:
         return await self._database.read(lambda connection: unread(connection, user_id, now_us))
 
     async def change(
-        self, user_id: str, notification_id: str, edit: Callable[[Notification], Notification | None]
+        self,
+        user_id: str,
+        notification_id: str,
+        edit: Callable[[Notification], Notification | None],
+        follow: Follow | None = None,
     ) -> Notification | None:
-        return await self._database.write(lambda connection: _change(connection, user_id, notification_id, edit))
+        return await self._database.write(
+            lambda connection: _change(connection, user_id, notification_id, edit, follow)
+        )
 
-    async def read_all(self, user_id: str, now_us: int) -> int:
+    async def read_all(self, user_id: str, now_us: int, follow: Follow | None = None) -> int:
         values = {"read_at": now_us, "seen_at": func.coalesce(_TABLE.seen_at, now_us), "updated_at": now_us}
         changed = update(notifications).where(_TABLE.user_id == user_id, _TABLE.read_at.is_(None)).values(values)
-        return await self._count(changed.where(_on(Shelf.ACTIVE, now_us)))
+
+        def work(connection: Connection) -> int:
+            lock_person(connection, person_of_inbox(user_id))
+            many = int(connection.execute(changed.where(_on(Shelf.ACTIVE, now_us))).rowcount)
+            follow_notes(connection, user_id, follow)
+            return many
+
+        return await self._database.write(work)
+
+    async def follow_all(self, follow: Follow) -> None:
+        """Of everybody who has a copy that waits."""
+        unsent = select(notices.c.id).where(notices.c.state.in_(sorted(UNSENT)))
+        whose = select(_TABLE.user_id).where(_TABLE.id.in_(unsent)).distinct()
+        for user_id in await self._database.read(lambda connection: connection.execute(whose).scalars().all()):
+            await self._database.write(partial(_follow_alone, user_id=user_id, follow=follow))
 
     async def see_all(self, user_id: str, now_us: int) -> int:
         changed = update(notifications).where(_TABLE.user_id == user_id, _TABLE.seen_at.is_(None))
-        changed = changed.values(seen_at=now_us, updated_at=now_us)
-        return await self._count(changed.where(_on(Shelf.ACTIVE, now_us)))
+        changed = changed.values(seen_at=now_us, updated_at=now_us).where(_on(Shelf.ACTIVE, now_us))
+        return await self._database.write(lambda connection: int(connection.execute(changed).rowcount))
 
     async def pulses(self, user_ids: Collection[str], since_us: int, now_us: int) -> Mapping[str, tuple[int, int]]:
         """A snooze that ends changes no row, so its end is looked at as well."""
@@ -143,9 +160,6 @@ class StoredNotes:
         """Whoever was ever told anything."""
         return await self._database.read(lambda connection: list(connection.execute(_people()).scalars()))
 
-    async def _count(self, statement: Update) -> int:
-        return await self._database.write(lambda connection: int(connection.execute(statement).rowcount))
-
 
 def unread(connection: Connection, user_id: str, now_us: int) -> int:
     count = select(func.count()).where(_TABLE.user_id == user_id, _TABLE.read_at.is_(None), _TABLE.has_bell)
@@ -153,43 +167,45 @@ def unread(connection: Connection, user_id: str, now_us: int) -> int:
 
 
 def _create(
-    connection: Connection, new: Notification, hourly_cap: int, terms: Terms
-) -> tuple[Notification, Verdict] | None:
+    connection: Connection, new: Notification, hourly_cap: int, copy: Copy | None, wanted: Wanted
+) -> tuple[Notification, Standing | None] | None:
+    """Whoever takes both locks takes the person's first."""
+    person = person_of_inbox(new.user_id)
+    lock_person(connection, person)
     if not is_within_cap(connection, new.user_id, hourly_cap, new.created_at_us):
         return None
-    preferences = wishes_of(connection, new.user_id)
-    new = replace(new, has_bell=preferences.delivery_channel.has_bell)
-    verdict = judge(new, preferences, terms, new.created_at_us)
-    _take_the_place_of_others(connection, new)
+    wishes = wishes_of(connection, new.user_id)
+    new = replace(new, has_bell=wishes.delivery_channel.has_bell)
     connection.execute(_INSERT, notification_values(new))
-    if not isinstance(verdict, Drop):
-        connection.execute(_INSERT_EMAIL, _email_values(new, verdict))
-    return new, verdict
+    if copy is None or not wishes.delivery_channel.has_email:
+        return new, None
+    loaded = load(connection, person, wanted)
+    standing, changes = copy(new, wishes, loaded)
+    if changes is not None:
+        write(connection, loaded, changes)
+    return new, standing
 
 
-def _take_the_place_of_others(connection: Connection, new: Notification) -> None:
-    """A copy that still waits is not sent once its agent left a newer note under the same key."""
-    key = new.wish.supersedes if new.wish is not None else None
-    if key is None:
+def _follow_alone(connection: Connection, user_id: str, follow: Follow) -> None:
+    lock_person(connection, person_of_inbox(user_id))
+    follow_notes(connection, user_id, follow)
+
+
+def follow_notes(connection: Connection, user_id: str, follow: Follow | None) -> None:
+    """What has changed for the reader counts for copies that have not left, in the same transaction."""
+    person, wishes = person_of_inbox(user_id), wishes_of(connection, user_id)
+    unsent = select(notices.c.id).where(notices.c.person == person, notices.c.state.in_(sorted(UNSENT)))
+    notes = _all(connection, select(notifications).where(_TABLE.user_id == user_id, _TABLE.id.in_(unsent)))
+    if not notes or follow is None:
         return
-    same = and_(_TABLE.user_id == new.user_id, _TABLE.agent == new.agent, _TABLE.supersedes == key)
-    older = and_(WAITING, deferred_emails.c.notification_id.in_(select(_TABLE.id).where(same)))
-    values = {"cancelled_at": new.created_at_us, "error_message": "a newer note took its place"}
-    connection.execute(update(deferred_emails).where(older).values(values))
-
-
-def _email_values(new: Notification, verdict: SendNow | Defer) -> Columns:
-    """A note has one copy at most, so the row goes by the note's id."""
-    return {
-        "id": new.id,
-        "notification_id": new.id,
-        "user_id": new.user_id,
-        "deliver_after": verdict.until_us if isinstance(verdict, Defer) else new.created_at_us,
-        "quiet": isinstance(verdict, Defer),
-        "fence": 0,
-        "attempts": 0,
-        "created_at": new.created_at_us,
-    }
+    loaded = load(connection, person, _NOTHING_MORE)
+    changes = follow(notes, wishes, loaded)
+    if changes is not None:
+        write(connection, loaded, changes)
+    ids = {one.id for one in notes}
+    for one in loaded.notices:
+        if one.id in ids and wishes.email is not None and one.message.recipient != wishes.email:
+            readdress(connection, one, wishes.email)
 
 
 def _change(
@@ -197,7 +213,9 @@ def _change(
     user_id: str,
     notification_id: str,
     edit: Callable[[Notification], Notification | None],
+    follow: Follow | None,
 ) -> Notification | None:
+    lock_person(connection, person_of_inbox(user_id))
     owned = and_(_TABLE.id == notification_id, _TABLE.user_id == user_id)
     row = connection.execute(select(notifications).where(owned).with_for_update()).mappings().first()
     if row is None:
@@ -206,8 +224,7 @@ def _change(
     after = edit(before)
     if after is not None and after != before:
         connection.execute(update(notifications).where(owned).values(notification_values(after)))
-        if after.snoozed_until_us != before.snoozed_until_us:
-            judge_again(connection, deferred_emails.c.notification_id == notification_id, after.updated_at_us)
+        follow_notes(connection, user_id, follow)
     return after
 
 

@@ -9,16 +9,11 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
-    ColumnElement,
     Connection,
-    ForeignKey,
     Index,
-    Integer,
     Table,
     Text,
-    and_,
     text,
-    update,
 )
 
 from postroom.inbox.model import MAX_NOTIFICATION_CHARACTERS, DeliveryChannel, NotificationType
@@ -90,33 +85,6 @@ notification_preferences = Table(
     CheckConstraint("(quiet_hours_start IS NULL) = (quiet_hours_end IS NULL)", name="quiet_hours"),
     schema=SHARED,
 )
-# Every e-mail copy passes through here, if only for a moment: the row is written with the
-# notification, so a crash before the ledger has it loses nothing. `quiet` marks those that waited.
-deferred_emails = Table(
-    "deferred_emails",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("notification_id", Text, ForeignKey(notifications.c.id, ondelete="CASCADE"), nullable=False, unique=True),
-    Column("user_id", Text, nullable=False),
-    Column("deliver_after", BigInteger, nullable=False),
-    Column("quiet", Boolean, nullable=False),
-    Column("batch_id", Text),
-    Column("address", Text),
-    Column("zone", Text),
-    Column("fence", Integer, nullable=False),
-    Column("lease_until", BigInteger),
-    Column("attempts", Integer, nullable=False),
-    Column("delivery_id", Text),
-    Column("delivered_at", BigInteger),
-    Column("failed_at", BigInteger),
-    Column("cancelled_at", BigInteger),
-    Column("error_message", Text),
-    Column("created_at", BigInteger, nullable=False),
-    partial_index("ix_deferred_emails_due", "deliver_after", where=_OPEN),
-    partial_index("ix_deferred_emails_waiting", "user_id", where=_OPEN),
-    partial_index("ix_deferred_emails_batch_id", "batch_id", where=_BATCHED),
-    schema=SHARED,
-)
 
 
 # One writer at a time for each person's inbox.
@@ -136,16 +104,3 @@ def try_lock_inbox(connection: Connection, user_id: str) -> bool:
     if connection.dialect.name != "postgresql":
         return True
     return bool(connection.execute(_TRY, {"user_id": user_id, "seed": _SEED}).scalar())
-
-
-# E-mail copies that wait, looked at once more before their hour.
-
-_TABLE: Final = deferred_emails.c
-OPEN: Final = and_(_TABLE.delivered_at.is_(None), _TABLE.failed_at.is_(None), _TABLE.cancelled_at.is_(None))
-WAITING: Final = and_(OPEN, _TABLE.batch_id.is_(None))
-
-
-def judge_again(connection: Connection, whose: ColumnElement[bool], now_us: int) -> None:
-    """What waits for an hour is due now: whoever releases it looks at the person's wishes of this moment."""
-    waiting = and_(WAITING, _TABLE.deliver_after > now_us, whose)
-    connection.execute(update(deferred_emails).where(waiting).values(deliver_after=now_us))

@@ -7,7 +7,6 @@ one who looks takes it up; whatever the first one still writes is refused, becau
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -40,7 +39,6 @@ class Claims:
     `waiting`: the rows with which there is something to do. `lease`: until when one is somebody's; a row that nobody
     has may have its own moment there, before which it is not due. `due`: from when on it may be taken, where that is
     not simply the lease. Without a lease, what was taken waits no more, and its slice knows when its owner is lost.
-    `key`: several rows that share one are taken and settled together.
     """
 
     def __init__(
@@ -52,10 +50,9 @@ class Claims:
         lease: Column[Any] | None = None,
         due: ColumnElement[int] | None = None,
         order: ColumnElement[Any] | None = None,
-        key: Sequence[Column[Any]] | None = None,
     ) -> None:
         due = lease if due is None else due
-        self._key = tuple(table.primary_key.columns if key is None else key)
+        self._key = tuple(table.primary_key.columns)
         self._table, self._fence, self._lease, self._waiting = table, fence, lease, waiting
         self._free = waiting if due is None else and_(waiting, due <= _NOW)
         self._order = due if order is None else order

@@ -901,35 +901,6 @@ CREATE TABLE {shared}contact_memory (
 
 CREATE INDEX ix_contact_memory_contact_id ON {shared}contact_memory (contact_id);
 
-CREATE TABLE {shared}deferred_emails (
-    id TEXT NOT NULL,
-    notification_id TEXT NOT NULL,
-    user_id TEXT NOT NULL,
-    deliver_after BIGINT NOT NULL,
-    quiet BOOLEAN NOT NULL,
-    batch_id TEXT,
-    address TEXT,
-    zone TEXT,
-    fence INTEGER NOT NULL,
-    lease_until BIGINT,
-    attempts INTEGER NOT NULL,
-    delivery_id TEXT,
-    delivered_at BIGINT,
-    failed_at BIGINT,
-    cancelled_at BIGINT,
-    error_message TEXT,
-    created_at BIGINT NOT NULL,
-    CONSTRAINT pk_deferred_emails PRIMARY KEY (id),
-    CONSTRAINT uq_deferred_emails_notification_id UNIQUE (notification_id),
-    CONSTRAINT fk_deferred_emails_notification_id FOREIGN KEY(notification_id) REFERENCES {shared}notifications (id) ON DELETE CASCADE
-);
-
-CREATE INDEX ix_deferred_emails_batch_id ON {shared}deferred_emails (batch_id) WHERE batch_id IS NOT NULL;
-
-CREATE INDEX ix_deferred_emails_due ON {shared}deferred_emails (deliver_after) WHERE delivered_at IS NULL AND failed_at IS NULL AND cancelled_at IS NULL;
-
-CREATE INDEX ix_deferred_emails_waiting ON {shared}deferred_emails (user_id) WHERE delivered_at IS NULL AND failed_at IS NULL AND cancelled_at IS NULL;
-
 CREATE TABLE {shared}intent_events (
     intent_id TEXT NOT NULL,
     seq INTEGER NOT NULL,

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from postroom.kernel.database.schema import on_postgres, run
 
-revision = "0106"
+revision = "0107"
 down_revision = None
 
 
