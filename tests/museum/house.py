@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from postroom.questions import timekeeper
+from postroom.kernel.running import timekeeper
 from tests.household.asked_household import until
 from tests.household.living import LIFTED, QUICK, Living, living
 
