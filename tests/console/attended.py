@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from postroom.attention.attention import Attention
 from postroom.attention.rules.policy import parse_policy
 from postroom.household.channels import known_channels
 from postroom.household.store import connect_store
@@ -14,22 +13,14 @@ from postroom.message.outgoing import Outcome
 from postroom.message.wire import parse_notify
 from postroom.people.model import NewPerson, PersonAddress, PersonRole
 from tests.delivery.world import envelope
-from tests.household.living import Living
+from tests.household.living import ALL_DAY, Living
 
-ALWAYS_QUIET = {
-    "zone": "Europe/Vienna",
-    "quiet_hours": [{"from": "00:00", "until": "12:00"}, {"from": "12:00", "until": "00:00"}],
-}
+ALWAYS_QUIET = {"zone": "Europe/Vienna", "quiet_hours": ALL_DAY}
 _numbers = itertools.count()
 
 
-def attention_of(home: Living) -> Attention:
-    assert home.household.attention is not None
-    return home.household.attention
-
-
 async def wish(home: Living, person: str, policy: dict[str, Any]) -> None:
-    await attention_of(home).set_policy(person, parse_policy(policy))
+    await home.attention.set_policy(person, parse_policy(policy))
 
 
 async def settle(home: Living, *names: str) -> None:
@@ -48,7 +39,7 @@ async def say(home: Living, message: str, person: str | None = None, agent: str 
     """The id of the notice; the person is the owner when none is named."""
     asked = envelope(message, recipient=person, origin_butler=agent, **more)
     outgoing = parse_notify(asked, known_channels(home.settings))
-    attention = attention_of(home)
+    attention = home.attention
     assert attention.considering is not None
     draft = await attention.considering.acceptance.draft(outgoing, f"console-{next(_numbers)}")
     outcome = await attention.consider(draft, wait_seconds=5)

@@ -21,7 +21,7 @@ from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR
 from postroom.questions.model import Said
 from tests.console.asked import ANNA, admit, ask, asking
-from tests.console.attended import ALWAYS_QUIET, attention_of, say, wish
+from tests.console.attended import ALWAYS_QUIET, say, wish
 from tests.console.browser import IN_BROWSER, Site, console_site
 from tests.console.payloads import PAYLOADS, WATCH
 from tests.console.routes import pattern, routes
@@ -208,7 +208,7 @@ async def _notices(home: Living) -> None:
     for text in PAYLOADS:
         await say(home, text, category=PAYLOADS[0][:50], thread=PAYLOADS[1][:50])
     for text in PAYLOADS[:5]:
-        await attention_of(home).mute("owner", agent=text, thread=text)
+        await home.attention.mute("owner", agent=text, thread=text)
 
 
 _TEXTS_OF_ERRORS = (

@@ -12,7 +12,6 @@ import pytest_asyncio
 from tests.household.asked_household import labels, phone, press, until, write
 from tests.household.living import LIFTED, QUICK, Living, living
 
-from postroom.attention.attention import Attention
 from postroom.attention.model import NoticeState
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -25,11 +24,6 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Livin
         yield alive
 
 
-def attention_of(house: Living) -> Attention:
-    assert house.household.attention is not None
-    return house.household.attention
-
-
 async def asking(house: Living, words: str, butler: str = "health") -> tuple[str, dict[str, Any]]:
     """A notice that waits to be acknowledged, and its card."""
     answer = await house.notify(butler=butler, message=words, needs_ack=True)
@@ -38,7 +32,7 @@ async def asking(house: Living, words: str, butler: str = "health") -> tuple[str
 
 
 async def state(house: Living, notice_id: str) -> NoticeState:
-    view = await attention_of(house).notice(notice_id)
+    view = await house.attention.notice(notice_id)
     assert view is not None
     return view.state
 
@@ -86,7 +80,7 @@ async def test_later_puts_it_off_and_mute_today_silences_its_agent(house: Living
     await becomes(house, other, NoticeState.ACKNOWLEDGED)
     answer = await house.notify(butler="general", message="Still general")
     assert (answer["status"], answer["reasons"]) == ("muted", ["muted"]), answer
-    await attention_of(house).unmute("owner", agent="general")
+    await house.attention.unmute("owner", agent="general")
 
 
 @pytest.mark.requirement("attention:buttons")
@@ -102,7 +96,7 @@ async def test_words_of_the_person_mute_and_snooze_and_are_confirmed(house: Livi
     await write(house, "/mute general for a very long time")
     await write(house, "/mute a b")
     await phone(house, "Write /snooze 2h")
-    await attention_of(house).unmute("owner", agent="general")
+    await house.attention.unmute("owner", agent="general")
 
 
 @pytest.mark.requirement("attention:buttons")
@@ -130,7 +124,7 @@ async def test_a_reply_mutes_and_puts_off_what_it_replies_to_and_no_other(house:
     assert (await house.notify(message="Hush"))["reasons"] == ["muted"]
     assert (await house.notify(butler="general", message="Not hushed"))["status"] == "ok"
     assert await state(house, other) is NoticeState.WAITING
-    await attention_of(house).unmute("owner", agent="health")
+    await house.attention.unmute("owner", agent="health")
 
 
 @pytest.mark.requirement("attention:buttons")
@@ -139,7 +133,7 @@ async def test_without_a_policy_the_last_message_is_put_off_and_its_sender_muted
         await plain.notify(message="The washing is done")
         await write(plain, "/snooze 2h")
         await phone(plain, "Shown again at")
-        [again] = await attention_of(plain).notices("owner", "held", 5)
+        [again] = await plain.attention.notices("owner", "held", 5)
         assert (again.agent, again.state, again.text) == ("health", NoticeState.HELD, "The washing is done")
 
         await write(plain, "/mute 1h")

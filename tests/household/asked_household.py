@@ -18,6 +18,7 @@ from postroom.questions.asked_people import AskedPeople
 from postroom.questions.model import PresentationStatus
 from postroom.questions.shapes import QuestionView
 from tests.household.living import Living
+from tests.patience import PATIENCE_SECONDS
 
 HEALTH = Principal(Role.BUTLER, "health")
 OWNER_CHAT = "1000"
@@ -39,7 +40,7 @@ async def ask(house: Living, *, wait_seconds: float = 0, **arguments: Any) -> Qu
 
 
 async def until(look: Callable[[], Awaitable[Found | None]]) -> Found:
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not (found := await look()):
             await asyncio.sleep(0.02)
         return found

@@ -12,6 +12,7 @@ from typing import Any
 
 import aiohttp
 
+from postroom.attention.attention import Attention
 from postroom.household.console import RunningHousehold
 from postroom.household.household import running
 from postroom.household.store import parts_of
@@ -25,6 +26,7 @@ from tests.services.ready_file import ready_file
 
 PORTS = tuple(Ports.model_fields)
 LIFTED = {"limits": {"global_per_minute": 10**6, "recipient_per_minute": 10**6, "channels": {"telegram.bot": 10**6}}}
+ALL_DAY = [{"from": "00:00", "until": "12:00"}, {"from": "12:00", "until": "00:00"}]
 QUICK = {"delivery": {"telegram_chat_interval_seconds": 0}, "retry": {"base_seconds": 0.01, "jitter": 0}}
 
 
@@ -43,6 +45,11 @@ class Living:
         """Where the person's side is: the household's own sandbox, or the servers that its accounts are at."""
         own = self.household.addresses.get("sandbox")
         return own or f"{self.settings.telegram.model_dump()['api_base_url']}/sandbox/"
+
+    @property
+    def attention(self) -> Attention:
+        assert self.household.attention is not None
+        return self.household.attention
 
     def token(self, who: str) -> str:
         principal = OPERATOR if who == "operator" else Principal(Role.BUTLER, who)

@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import sqlite3
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,26 +25,12 @@ from postroom.kernel.values.ids import parse_text, seconds, to_datetime
 from postroom.kernel.values.principal import Principal, Role
 from postroom.settings import Settings
 from tests.cli.command import postroom_beside
-from tests.household.asked_household import ask, behind, letter, phone, press, write
-from tests.household.living import LIFTED, QUICK, Living, living, settings_for
+from tests.household.asked_household import ask, behind, letter, phone, press, until, write
+from tests.household.living import ALL_DAY, LIFTED, QUICK, Living, living, settings_for
 from tests.patience import PATIENCE_SECONDS
 
 # A household with a policy: what waits, what leaves, and what becomes of both; and one without, which is as before.
-ALWAYS_QUIET = {
-    "zone": "UTC",
-    "quiet_hours": [{"from": "00:00", "until": "12:00"}, {"from": "12:00", "until": "00:00"}],
-}
-
-
-def attention_of(alive: Living) -> Attention:
-    assert alive.household.attention is not None
-    return alive.household.attention
-
-
-async def until(true: Callable[[], Any]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not await true():
-            await asyncio.sleep(0.02)
+ALWAYS_QUIET = {"zone": "UTC", "quiet_hours": ALL_DAY}
 
 
 @pytest.mark.requirement("attention:deferred")
@@ -56,14 +41,14 @@ async def test_in_quiet_hours_a_message_is_held_and_its_agent_hears_until_when(h
         assert answer["status"] == "deferred", answer
         assert answer["reasons"] == ["quiet"]
         assert await alive.texts() == []
-        (notice,) = await attention_of(alive).notices("owner", "held")
+        (notice,) = await alive.attention.notices("owner", "held")
         assert (notice.id, notice.state, notice.agent) == (answer["notice_id"], NoticeState.HELD, "health")
 
 
 @pytest.mark.requirement("attention:rejudged")
 async def test_what_was_held_leaves_once_the_policy_lets_it_and_counts_as_sent(home: Path) -> None:
     async with living(home, LIFTED, QUICK) as alive:
-        attention = attention_of(alive)
+        attention = alive.attention
         await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
         answer = await alive.notify(message="Dinner at eight")
         assert answer["status"] == "deferred"
@@ -99,7 +84,7 @@ async def test_what_may_leave_now_leaves_in_the_same_call_and_is_accounted_for(h
         assert first["notice_id"] == again["notice_id"]
         assert other["status"] == "error" and "key" in str(other), other
         assert len(await alive.texts()) == 1
-        assert (await attention_of(alive).figures("owner")).cells["sent"] == 1
+        assert (await alive.attention.figures("owner")).cells["sent"] == 1
 
 
 @pytest.mark.requirement("attention:neutral")
@@ -108,7 +93,7 @@ async def test_without_a_policy_a_message_costs_no_statement_more(home: Path, mo
 
     asked: list[object] = []
     async with living(home, LIFTED, QUICK) as alive:
-        considering = attention_of(alive).considering
+        considering = alive.attention.considering
         assert considering is not None
 
         class Counting:
@@ -116,7 +101,7 @@ async def test_without_a_policy_a_message_costs_no_statement_more(home: Path, mo
                 asked.append(name)
                 raise AssertionError(name)
 
-        attention_of(alive).considering = Considering(
+        alive.attention.considering = Considering(
             book=considering.book,
             acceptance=Counting(),
             carrier=Counting(),  # type: ignore[arg-type]
@@ -152,7 +137,7 @@ async def test_a_household_whose_settings_name_someone_who_is_not_there_does_not
 @pytest.mark.requirement("attention:why-notice")
 async def test_why_says_who_held_a_notice_and_until_when(home: Path) -> None:
     async with living(home, LIFTED, QUICK, {"attention": ALWAYS_QUIET}) as alive:
-        attention = attention_of(alive)
+        attention = alive.attention
         answer = await alive.notify(message="Hello")
         async with opened_lookups(alive.settings) as view:
             (waiting,) = await view.why(answer["notice_id"])
@@ -197,7 +182,7 @@ async def test_doctor_and_the_gauge_count_what_is_unaccounted_for(home: Path) ->
         with sqlite3.connect(home / "postroom.db") as connection:
             connection.execute("DELETE FROM notices")
         (broken,) = await look_at_notices(alive.settings)
-        assert (await attention_of(alive).figures()).unaccounted != ()
+        assert (await alive.attention.figures()).unaccounted != ()
 
     assert (well.ok, well.detail) == (True, "every notice is accounted for")
     assert "postroom_attention_unaccounted 0.0" in metrics
@@ -214,17 +199,17 @@ async def test_what_no_person_approves_takes_no_other_way(home: Path) -> None:
         assert answer["status"] == "pending_approval", answer
         no = {"action_id": answer["action_id"], "reason": "no"}
         await alive.call("messenger", "reject_action", no, caller="operator")
-        await until(lambda: _is(attention_of(alive), answer["notice_id"], NoticeState.REFUSED))
+        await until(lambda: _is(alive.attention, answer["notice_id"], NoticeState.REFUSED))
         assert await alive.received("telegram") == []
-        assert await attention_of(alive).audit() == ()
+        assert await alive.attention.audit() == ()
 
 
 @pytest.mark.requirement("attention:questions-wait")
 async def test_a_question_is_not_shown_in_quiet_hours_and_its_time_stands_still(home: Path) -> None:
     async with living(home, LIFTED, QUICK) as alive:
-        now_us = attention_of(alive).book.clock.now_us()
+        now_us = alive.attention.book.clock.now_us()
         night = {"zone": "UTC", "quiet_hours": [{"from": _clock(now_us, -1), "until": _clock(now_us, 2)}]}
-        await attention_of(alive).set_policy("owner", parse_policy(night))
+        await alive.attention.set_policy("owner", parse_policy(night))
         asked = await alive.call("health", "ask", {"question": "Now?", "deadline_seconds": 600, "wait_seconds": 0})
         asking = await put_off(alive, asked["ask_id"])
         question = await asking.store.get(asked["ask_id"])
@@ -235,7 +220,7 @@ async def test_a_question_is_not_shown_in_quiet_hours_and_its_time_stands_still(
 @pytest.mark.requirement("attention:questions-wait")
 async def test_who_ends_their_quiet_hours_is_asked_at_once_and_the_time_for_the_answer_begins_then(home: Path) -> None:
     async with living(home, LIFTED, QUICK) as alive:
-        clock = attention_of(alive).book.clock
+        clock = alive.attention.book.clock
         window = {"from": _clock(clock.now_us(), -1), "until": _clock(clock.now_us(), 2)}
         night = {"zone": "UTC", "quiet_hours": [window]}
         await tell(alive, "PUT", "/v1/people/owner/attention", night)
@@ -269,7 +254,7 @@ def _clock(now_us: int, hours: int) -> str:
 @pytest.mark.parametrize("channel", ["telegram", "email"])
 async def test_what_a_digest_counts_is_in_it_and_nothing_else_is_called_sent(home: Path, channel: str) -> None:
     async with living(home, LIFTED, QUICK) as alive:
-        attention = attention_of(alive)
+        attention = alive.attention
         await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
         noise = [f"Offer {n:02}: {'cheap ' * 40}. End of offer {n:02}" for n in range(40)]
         asked = [await alive.notify(butler="general", message=one, channel=channel) for one in noise]
@@ -299,7 +284,7 @@ async def test_of_a_digest_that_did_not_arrive_or_broke_off_no_agent_is_told_tha
     home: Path, sent: int
 ) -> None:
     async with living(home, LIFTED, QUICK) as alive:
-        attention = attention_of(alive)
+        attention = alive.attention
         await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
         asked = [await alive.notify(butler="general", message=f"Offer {n}: {'cheap ' * 40}") for n in range(30)]
         asked.append(await alive.notify(message="The cellar is under water"))

@@ -15,15 +15,13 @@ from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import parse_text, seconds, to_text
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings.peer import HttpPeer
+from tests.household.living import ALL_DAY
 from tests.patience import PATIENCE_SECONDS
 from tests.telephone import CHATGPT, Answer, Telephone, settings_for, telephone
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-ALWAYS_QUIET = {
-    "zone": "UTC",
-    "quiet_hours": [{"from": "00:00", "until": "12:00"}, {"from": "12:00", "until": "00:00"}],
-}
+ALWAYS_QUIET = {"zone": "UTC", "quiet_hours": ALL_DAY}
 OWNER = Principal(Role.PERSON, "owner")
 HEALTH = Principal(Role.BUTLER, "health")
 GENERAL = Principal(Role.BUTLER, "general")

@@ -19,7 +19,7 @@ from tests.architecture.tree import ROOT
 from tests.console.http import calling
 from tests.contract.beeper import BeeperGateway
 from tests.household.calling import client
-from tests.household.living import QUICK, living, settings_for
+from tests.household.living import ALL_DAY, QUICK, living, settings_for
 
 
 # A channel that the settings name carries messages like the shipped ones.
@@ -172,7 +172,7 @@ async def test_one_that_declares_nothing_goes_on_as_it_did(home: Path) -> None:
 @pytest.mark.parametrize("quiet", [False, True], ids=["leaves at once", "is held"])
 async def test_it_reads_a_message_once_also_where_a_policy_says_when_it_leaves(home: Path, quiet: bool) -> None:
     PREPARED.clear()
-    rest = {"quiet_hours": [{"from": "00:00", "until": "12:00"}, {"from": "12:00", "until": "00:00"}]} if quiet else {}
+    rest = {"quiet_hours": ALL_DAY} if quiet else {}
     settings = [QUICK, pager(), {"approvals": {"enabled": False}, "attention": {"preset": "everything", **rest}}]
     async with opened_people(settings_for(home, *settings)) as people:
         address = DraftAddress(channel="pager", address="911")

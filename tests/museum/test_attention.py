@@ -12,11 +12,12 @@ from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import Fact
 from tests.attention.sample import accepted, at, book, empty
 from tests.household.asked_household import until
+from tests.household.living import ALL_DAY
 from tests.museum.house import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 POLICY = "/v1/people/owner/attention"
-NIGHT = {"quiet_hours": [{"from": "00:00", "until": "12:00"}, {"from": "12:00", "until": "00:00"}]}
+NIGHT = {"quiet_hours": ALL_DAY}
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -10,7 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 from tests.console.appearance import looks_right
 from tests.console.asked import ANNA
-from tests.console.attended import ALWAYS_QUIET, attention_of, say, settle, wish
+from tests.console.attended import ALWAYS_QUIET, say, settle, wish
 from tests.console.browser import IN_BROWSER, Site, console_site, tab_to
 from tests.household.living import LIFTED, QUICK
 
@@ -35,7 +35,7 @@ async def opened(site: Site, notice: str, who: Principal = OPERATOR) -> Page:
 
 
 async def state(site: Site, notice: str) -> NoticeState:
-    view = await attention_of(site.home).notice(notice)
+    view = await site.home.attention.notice(notice)
     assert view is not None
     return view.state
 
@@ -83,7 +83,7 @@ async def test_later_puts_it_off_and_says_until_when(site: Site, choice: str) ->
 
     await expect(page.locator(".notice.good")).to_contain_text("It comes again on")
     await expect(page.get_by_role("region", name="What happened")).to_contain_text("Put off until")
-    view = await attention_of(site.home).notice(notice)
+    view = await site.home.attention.notice(notice)
     assert view is not None and view.standing.snoozed
 
 
@@ -96,7 +96,7 @@ async def test_later_until_a_moment_that_has_passed_changes_nothing(site: Site) 
     await page.get_by_role("button", name="Later, at this time").click()
 
     await expect(page.locator(".notice.bad")).to_have_text("Not put off: the time must lie in the future.")
-    view = await attention_of(site.home).notice(notice)
+    view = await site.home.attention.notice(notice)
     assert view is not None and not view.standing.snoozed
 
 

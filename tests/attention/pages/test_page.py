@@ -13,7 +13,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 from tests.console.appearance import looks_right
 from tests.console.asked import ANNA, BEN
-from tests.console.attended import ALWAYS_QUIET, attention_of, say, settle, wish
+from tests.console.attended import ALWAYS_QUIET, say, settle, wish
 from tests.console.browser import IN_BROWSER, Site, console_site, tab_to
 from tests.console.http import calling
 from tests.household.living import LIFTED, QUICK, living
@@ -36,7 +36,7 @@ QUICK_POLICY = {
 
 async def _settled(site: Site) -> None:
     """One is sent, two left in a digest, and one was taken further without an answer."""
-    attention = attention_of(site.home)
+    attention = site.home.attention
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             states = sorted(one.state for one in await attention.notices("owner"))
@@ -68,7 +68,7 @@ async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> As
 
 @pytest.mark.requirement("attention:console-line")
 async def test_the_line_counts_every_notice_and_leads_to_the_list_of_each_cell(site: Site) -> None:
-    figures = await attention_of(site.home).figures("owner")
+    figures = await site.home.attention.figures("owner")
     page = await site.signed_in(path="/attention")
 
     await expect(page.locator(".summary")).to_contain_text(f"{figures.accepted} notices in all")
@@ -105,7 +105,7 @@ async def test_what_is_held_says_by_whom_why_and_until_when(site: Site) -> None:
 @pytest.mark.requirement("attention:console-next")
 async def test_it_says_what_will_happen_next_if_nobody_does_anything(site: Site) -> None:
     page = await site.signed_in(path="/attention")
-    plan = await attention_of(site.home).person_plan("owner")
+    plan = await site.home.attention.person_plan("owner")
 
     section = page.get_by_role("region", name="What will happen next")
 
@@ -125,7 +125,7 @@ async def test_without_any_policy_the_page_teaches_what_could_be_chosen(site: Si
 
 @pytest.mark.requirement("attention:console-own-only")
 async def test_a_person_sees_and_changes_only_what_is_theirs_and_the_operator_everybodys(site: Site) -> None:
-    (annas,) = await attention_of(site.home).notices("anna")
+    (annas,) = await site.home.attention.notices("anna")
     ben = await site.signed_in(BEN, "/attention")
     for path in ("/attention?of=anna", "/attention/policy?of=anna", f"/attention/notices/{annas.id}"):
         answer = await ben.goto(site.url + path)
@@ -170,7 +170,7 @@ async def test_a_person_goes_away_with_someone_who_stands_in_and_comes_back(site
     await page.get_by_role("button", name="Be away").click()
     await expect(page.locator(".notice.good")).to_have_text("Away until Thu 1 Jan 2099, 10:00.")
     await expect(page.get_by_text("Cara stands in.")).to_be_visible()
-    (absence,) = await attention_of(site.home).absences("ben")
+    (absence,) = await site.home.attention.absences("ben")
     assert absence.delegate == "cara"
 
     cara = await site.signed_in(CARA, "/attention")
@@ -182,11 +182,11 @@ async def test_a_person_goes_away_with_someone_who_stands_in_and_comes_back(site
 
     await page.get_by_role("button", name="Back now").click()
     await expect(page.locator(".notice.good")).to_contain_text("Back.")
-    assert await attention_of(site.home).absences("ben") == ()
+    assert await site.home.attention.absences("ben") == ()
 
 
 async def test_who_is_muted_is_listed_and_can_be_heard_again(site: Site) -> None:
-    await attention_of(site.home).mute("owner", agent="noisy", thread="laundry")
+    await site.home.attention.mute("owner", agent="noisy", thread="laundry")
     page = await site.signed_in(path="/attention")
     muted = page.get_by_role("region", name="Muted")
 

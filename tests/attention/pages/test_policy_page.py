@@ -10,7 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 from tests.console.appearance import is_accessible, looks_right
 from tests.console.asked import ANNA, BEN
-from tests.console.attended import ALWAYS_QUIET, attention_of, say, settle, wish
+from tests.console.attended import ALWAYS_QUIET, say, settle, wish
 from tests.console.browser import IN_BROWSER, Site, console_site
 from tests.household.living import LIFTED, QUICK
 
@@ -32,7 +32,7 @@ async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> As
 
 @pytest.mark.requirement("attention:console-preview")
 async def test_a_change_is_said_in_words_before_anything_is_saved(site: Site) -> None:
-    attention = attention_of(site.home)
+    attention = site.home.attention
     await wish(site.home, "anna", {"preset": "everything"})
     for number in range(3):
         await say(site.home, f"Message {number}", "Anna")
@@ -87,7 +87,7 @@ async def test_everything_that_can_be_chosen_is_saved_and_the_rest_stays_as_it_w
     await page.get_by_role("button", name="Save", exact=True).click()
 
     await expect(page.locator(".notice.good")).to_contain_text("Saved.")
-    own, _ = await attention_of(site.home).policy("ben")
+    own, _ = await site.home.attention.policy("ben")
     assert own is not None
     assert policy_mapping(own) == kept | {
         "preset": "focus",
@@ -103,7 +103,7 @@ async def test_everything_that_can_be_chosen_is_saved_and_the_rest_stays_as_it_w
 
 @pytest.mark.requirement("attention:console-policy")
 async def test_a_wrong_value_is_named_at_its_field_and_nothing_is_saved(site: Site) -> None:
-    _, before = await attention_of(site.home).policy("owner")
+    _, before = await site.home.attention.policy("owner")
     page = await site.signed_in(path="/attention/policy")
     await page.get_by_label("From").fill("22:00")
     for day in ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"):
@@ -116,7 +116,7 @@ async def test_a_wrong_value_is_named_at_its_field_and_nothing_is_saved(site: Si
     await expect(page.locator("#wrong-quiet_hours-0-days")).to_have_text("Choose at least one day.")
     await expect(page.locator("#wrong-budget-per_day")).to_contain_text("Must be a whole number")
     await expect(page.get_by_label("Interruptions a day")).to_have_value("many")
-    assert (await attention_of(site.home).policy("owner"))[1] == before
+    assert (await site.home.attention.policy("owner"))[1] == before
     await is_accessible(page, "attention-policy-wrong")
 
 
@@ -146,7 +146,7 @@ async def test_a_policy_can_be_removed(site: Site) -> None:
     await page.get_by_role("button", name="Remove my policy").click()
 
     await expect(page.locator(".notice.good")).to_contain_text("Removed.")
-    assert (await attention_of(site.home).policy("owner"))[0] is None
+    assert (await site.home.attention.policy("owner"))[0] is None
 
 
 @pytest.mark.requirement("attention:console-accessible")
