@@ -449,9 +449,10 @@ class _AtTheMessenger:
 
 
 _CORRECTS: Final = Hints(destroys=True, repeats=True, open_world=True)
+_CORRECTED: Final = ("status", "message", "delivery_id")
 
 
-@act(by=EVERYONE, tool=Tool("revise_delivery", _CORRECTS))
+@act(by=EVERYONE, tool=Tool("revise_delivery", _CORRECTS, answers=_CORRECTED))
 class ReviseDelivery(_AtTheMessenger, Revise):
     """
     Give a message another text: in place, by an edit, or by a correction in its thread. For its sender and the
@@ -459,7 +460,7 @@ class ReviseDelivery(_AtTheMessenger, Revise):
     """
 
 
-@act(by=EVERYONE, tool=Tool("recall_delivery", _CORRECTS, without=("notice_id",)))
+@act(by=EVERYONE, tool=Tool("recall_delivery", _CORRECTS, without=("notice_id",), answers=_CORRECTED))
 class RecallDelivery(_AtTheMessenger, Recall):
     """
     Take a message back: withdraw it, delete it where the channel can, or say so in its thread. For its sender
@@ -470,6 +471,8 @@ class RecallDelivery(_AtTheMessenger, Recall):
 # The messenger's own ways to reach people: no other butler reaches them past the switchboard.
 
 _SENDS: Final = Hints(destroys=True, open_world=True)
+_TOLD: Final = ("status", "delivery", "error_message")
+"""Of an answer, what a model goes by."""
 
 
 class _Sends(Act[Answer]):
@@ -491,7 +494,7 @@ class _ToMessage(_InChat[Answer]):
         return await call.work.channel_tools.answer("telegram", intent, sender=chat, thread=thread, **content)
 
 
-@act(by=_MESSENGER, tool=Tool("telegram_send_message", _SENDS))
+@act(by=_MESSENGER, tool=Tool("telegram_send_message", _SENDS, answers=_TOLD))
 class SendTelegram(_InChat[NotifyResponse]):
     """
     Send a text to a Telegram chat, as it is: no markup is read from it. `accepted` means stored and still being
@@ -504,7 +507,7 @@ class SendTelegram(_InChat[NotifyResponse]):
         return await call.work.channel_tools.send("telegram", written(self.chat_id), message=self.text)
 
 
-@act(by=_MESSENGER, tool=Tool("telegram_reply_to_message", _SENDS))
+@act(by=_MESSENGER, tool=Tool("telegram_reply_to_message", _SENDS, answers=_TOLD))
 class ReplyOnTelegram(_ToMessage[NotifyResponse]):
     """Send a text to a Telegram chat as a reply to one message in it."""
 
@@ -514,7 +517,7 @@ class ReplyOnTelegram(_ToMessage[NotifyResponse]):
         return await self.answered(call, Intent.REPLY, message=self.text)
 
 
-@act(by=_MESSENGER, tool=Tool("telegram_react_to_message", _SENDS))
+@act(by=_MESSENGER, tool=Tool("telegram_react_to_message", _SENDS, answers=_TOLD))
 class ReactOnTelegram(_ToMessage[NotifyResponse]):
     """Set one emoji as the reaction to a message in a Telegram chat."""
 
@@ -529,7 +532,7 @@ class _Mail(_Sends[Answer]):
     body: Whatever = needed("What it says.", **_TEXT)
 
 
-@act(by=_MESSENGER, tool=Tool("email_send_message", _SENDS))
+@act(by=_MESSENGER, tool=Tool("email_send_message", _SENDS, answers=_TOLD))
 class SendMail(_Mail[NotifyResponse]):
     """
     Send a plain-text e-mail to one address. `accepted` means stored and still being tried: do not send it
@@ -542,7 +545,7 @@ class SendMail(_Mail[NotifyResponse]):
         return await call.work.channel_tools.send("email", self.to, subject=self.subject, message=self.body)
 
 
-@act(by=_MESSENGER, tool=Tool("email_reply_to_thread", _SENDS))
+@act(by=_MESSENGER, tool=Tool("email_reply_to_thread", _SENDS, answers=_TOLD))
 class ReplyByMail(_Mail[NotifyResponse]):
     """Answer in an e-mail thread; the subject becomes `Re: …`."""
 
