@@ -181,7 +181,7 @@ _LISTED = {
         "Print a link that signs you in to the console; it works once, for ten minutes.",
     ),
     "login-mail": (
-        "postroom.channels.commands:login_mail",
+        "postroom.channels.email.commands:login_mail",
         "Let Google or Microsoft grant access to a mailbox, without a password.",
     ),
     "notify": (
@@ -222,8 +222,8 @@ _LISTED = {
         "Say in plain English why a message or question is where it is, from the ledger or from POSTROOM_URL.",
     ),
     "owner": (
-        "postroom.people.bot_senders:owner",
-        "Show where the owner is reached, or find the owner's Telegram chat and write it into the settings.",
+        "postroom.channels.telegram.commands:owner",
+        "Show where the owner is reached, or find the owner's chat with the bot and write it into the settings.",
     ),
     "channels": (
         "postroom.channels.commands:channels",

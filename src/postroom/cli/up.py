@@ -209,33 +209,6 @@ def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 # `postroom init`: write an editable household.
 
 
-_SETTINGS = """\
-# Settings of this household. Every key can also be set as POSTROOM_<SECTION>__<KEY>.
-# `postroom config` prints what is in force and where it came from.
-
-[owner]
-# name = "Ada"
-# telegram_chat_id = "123456789"
-# email = "ada@example.org"
-
-# [[contacts]]
-# name = "Bob"
-# aliases = ["Robert"]
-# email = "bob@example.org"
-# trusted = false
-
-# More accounts, each under a name of its own; what NAME is, `postroom notify --channel NAME` says.
-# kind is one of {kinds}.
-# ${VARIABLE} stands for a variable's value.
-# [channels.slack-work]
-# kind = "slack"
-# bot_token = "${SLACK_TOKEN}"
-
-# Credentials belong in secrets.toml beside this file (mode 0600), or in the environment:
-# BUTLER_TELEGRAM_TOKEN, BUTLER_EMAIL_ADDRESS, BUTLER_EMAIL_PASSWORD.
-"""
-
-
 def init(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the household shall live.")],
     json: Json = False,
@@ -243,6 +216,7 @@ def init(
     """Write an editable household: settings and one folder per butler."""
     from postroom.settings.accounts import kind_names
     from postroom.settings.roster import shipped_roster
+    from postroom.settings.written import CREDENTIALS, NEW_SETTINGS
 
     roster = directory / "roster"
     if roster.exists() or (directory / "postroom.toml").exists():
@@ -254,7 +228,8 @@ def init(
         target = roster / source.parent.name / "butler.toml"
         target.parent.mkdir(parents=True)
         shutil.copyfile(source, target)
-    (directory / "postroom.toml").write_text(_SETTINGS.replace("{kinds}", ", ".join(kind_names())), encoding="utf-8")
+    settings = NEW_SETTINGS.format(kinds=", ".join(kind_names()), credentials=", ".join(CREDENTIALS))
+    (directory / "postroom.toml").write_text(settings, encoding="utf-8")
     command = shlex.join(["postroom", "up", "--home", str(directory), "--roster", str(roster)])
     if json:
         say_json({"home": str(directory), "roster": str(roster), "command": command})

@@ -62,7 +62,7 @@ _STOP_SECONDS: Final = 20.0
 _GIVE_UP_SECONDS: Final = 300.0  # a butler that is away for longer does not answer
 _PAUSE_SECONDS: Final = 0.25
 _AGAIN_SECONDS: Final = 5.0  # after what could not be done just now
-_SHOWN_SECONDS: Final = 4.0  # Telegram shows it for five
+_SHOWN_SECONDS: Final = 4.0  # the quickest to hide it again does so after five
 _SHOW_TIMEOUT_SECONDS: Final = 2.0
 
 Conversation = tuple[str | None, str, str]

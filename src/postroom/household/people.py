@@ -50,7 +50,7 @@ from postroom.people.signing_in.store import ConsoleSessions
 from postroom.sandbox.accounts import SandboxAddress
 from postroom.settings import Settings
 from postroom.settings.accounts import Surroundings
-from postroom.settings.model import ContactSettings
+from postroom.settings.model import ContactSettings, keyed_addresses
 
 # Devices put together: the record the channel reads, the page in the console, and the door for what is pressed.
 
@@ -251,7 +251,7 @@ def owner_seed(settings: Settings, now_us: int = 0) -> NewPerson:
     """For the addresses the operator vouches; without a name, the file says nothing of one."""
     owner = owner_of(settings)
     further = _further(settings, settings.owner.addresses, "owner.addresses")
-    places = vouched(owner.telegram_chat_id, owner.email, now_us, further)
+    places = vouched(**keyed_addresses(owner), now_us=now_us, further=further)
     return NewPerson(name=owner.name.strip(), role=PersonRole.OWNER, addresses=places)
 
 
@@ -260,9 +260,8 @@ def _contact(settings: Settings, written: ContactSettings) -> NewPerson:
         name=written.name,
         aliases=written.aliases,
         agent=written.agent,
-        telegram_chat_id=written.telegram_chat_id,
-        email=written.email,
         trusted=written.trusted,
+        **keyed_addresses(written),
     )
     further = _further(settings, written.addresses, f"contacts: addresses of {written.name}")
     return replace(contact, addresses=together(*contact.addresses, *further))

@@ -211,7 +211,7 @@ def limits_in_use(limits: Document, busy: Mapping[str, int]) -> list[UsedLimit]:
 
 
 def _title(bucket: str) -> str:
-    """`telegram.bot` is the household's own bot there; `telegram.user` a person's account."""
+    """`CHANNEL.bot` is the household's own account there, `CHANNEL.user` a person's."""
     channel, _, scope = bucket.rpartition(".")
     return channel_word(channel) if scope == "bot" else f"{channel_word(channel)}, as a person"
 

@@ -46,6 +46,7 @@ from postroom.people.acts import (
     place_typed,
 )
 from postroom.people.model import SIGN_IN, DraftAddress, PersonRole
+from postroom.people.person_rules import KEYED
 from postroom.settings import Settings
 from postroom.settings.load import from_process
 from postroom.settings.reach import ElsewhereError, elsewhere, performing
@@ -355,8 +356,7 @@ def _contact(one: PersonBody) -> dict[str, Any]:
         "aliases": one.aliases,
         "id": one.person_id,
         "name": one.name,
-        "telegram_chat_id": first.get("telegram"),
-        "email": first.get("email"),
+        **{key: first.get(channel) for key, channel in KEYED.items()},
         "agent_address": one.agent_address,
         "trusted": one.trusted,
         "source": one.source,

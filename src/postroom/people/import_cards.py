@@ -14,7 +14,7 @@ from typing import Final
 
 from postroom.kernel.values.errors import Code, Refused, SettingsError, sentence
 from postroom.people.model import NewPerson
-from postroom.people.person_rules import EMAIL, TELEGRAM, new_contact
+from postroom.people.person_rules import KEYED, new_contact
 
 MOST_CARDS: Final = 20_000
 _MOST_COMPLAINTS: Final = 50
@@ -38,11 +38,11 @@ _COLUMNS: Final = {
     "email address": "email",
     "e-mail address": "email",
     "e-mail 1 - value": "email",
-    "telegram": "telegram",
-    "telegram_chat_id": "telegram",
     "agent": "agent",
     "trusted": "trusted",
+    **{name: channel for key, channel in KEYED.items() for name in (key, channel)},
 }
+_OF_A_CHANNEL: Final = {f"X-{one.upper()}{end}": one for one in KEYED.values() for end in ("", "-ID")}
 _MOST_BYTES = 200_000_000
 
 
@@ -138,10 +138,10 @@ def _property(values: dict[str, str], name: str, value: str) -> None:
             values["aliases"] = ";".join(_plain(part) for part in re.split(r"(?<!\\),", value))
         case "EMAIL":
             values.setdefault("email", _plain(value).removeprefix("mailto:"))
-        case "X-TELEGRAM" | "X-TELEGRAM-ID":
-            values.setdefault("telegram", _plain(value))
         case "X-AGENT":
             values.setdefault("agent", _plain(value))
+        case _ if (channel := _OF_A_CHANNEL.get(name)) is not None:
+            values.setdefault(channel, _plain(value))
 
 
 def _contact(values: Mapping[str, str]) -> NewPerson:
@@ -151,9 +151,8 @@ def _contact(values: Mapping[str, str]) -> NewPerson:
         name=name,
         aliases=[alias for alias in re.split(r"[;|]", values.get("aliases", "")) if alias.strip()],
         agent=values.get("agent"),
-        telegram_chat_id=values.get("telegram"),
-        email=values.get("email"),
         trusted=values.get("trusted", "").lower() in _TRUE,
+        **{key: values.get(channel) for key, channel in KEYED.items()},
     )
 
 
@@ -192,10 +191,10 @@ def _text_of(file: Path) -> str:
 
 def tables_of(people: Iterable[NewPerson], most_characters: int) -> Iterator[str]:
     """As CSV, whatever kind of file they were read from: pictures stay behind, and each table fits into one call."""
-    header = _line(("name", "aliases", "agent", "telegram", "email", "trusted"))
+    header = _line(("name", "aliases", "agent", *KEYED.values(), "trusted"))
     table = header
     for one in people:
-        places = (one.address_on(TELEGRAM) or "", one.address_on(EMAIL) or "")
+        places = (one.address_on(channel) or "" for channel in KEYED.values())
         line = _line((one.name, ";".join(one.aliases), one.agent_address or "", *places, "yes" if one.trusted else ""))
         if len(table) + len(line) > most_characters:
             yield table

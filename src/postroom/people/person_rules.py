@@ -31,6 +31,8 @@ MOST_RANKS: Final = 50
 MAX_LABEL_CHARACTERS: Final = 64
 MAX_ALIASES: Final = 50
 _RANKS: Final = {TELEGRAM: 1, EMAIL: 2}
+KEYED: Final = {"telegram_chat_id": TELEGRAM, "email": EMAIL}
+"""What a contact calls its addresses on these two."""
 _TELEGRAM: Final = re.compile(r"-?[1-9][0-9]{0,18}|@[A-Za-z][A-Za-z0-9_]{3,31}")
 _EMAIL: Final = re.compile(r"[^\s@<>,;:\"()\[\]\\]{1,64}@[^\s@<>,;:\"()\[\]\\]{1,255}")
 _MAX_LANGUAGE_CHARACTERS: Final = 35

@@ -317,6 +317,11 @@ class ContactSettings(SettingsSection):
     """Messages to this contact need no approval."""
 
 
+def keyed_addresses(one: Owner | ContactSettings) -> dict[str, str | None]:
+    """Those that have a key of their own, under it."""
+    return {"telegram_chat_id": one.telegram_chat_id, "email": one.email}
+
+
 class ConnectorSettings(SettingsSection):
     """An assistant's adapter; one `[connectors.NAME]` table each."""
 

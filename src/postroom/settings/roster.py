@@ -20,7 +20,7 @@ from postroom.settings.written import SHIPPED
 
 MESSENGER: Final = "messenger"
 _RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})
-_GATED_TOOLS: Final = ("telegram_send_message", "email_send_message", "notify")
+_GATED_TOOLS: Final = (*(f"{name}_send_message" for name in SHIPPED), "notify")
 _SENDING_MODULES: Final = frozenset(SHIPPED)
 _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)  # from here a day comes within 50 years or never
 _NAME: Final = r"^[a-z][a-z0-9_-]{0,40}$"
@@ -60,8 +60,7 @@ class SwitchboardPlace(RosterTable):
 
 
 class NotifyTask(RosterTable):
-    channel: str
-    """`telegram` or `email`."""
+    channel: str = Field(description=f"{' or '.join(f'`{name}`' for name in SHIPPED)}.")
     message: Annotated[str, Field(min_length=1)]
     """What to say."""
     recipient: str | None = None

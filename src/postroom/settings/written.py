@@ -116,3 +116,32 @@ def _merge(values: dict[str, Any], more: Mapping[str, Any]) -> None:
             _merge(values[name], value)
         else:
             values[name] = value
+
+
+# What `postroom init` writes.
+
+NEW_SETTINGS: Final = """\
+# Settings of this household. Every key can also be set as POSTROOM_<SECTION>__<KEY>.
+# `postroom config` prints what is in force and where it came from.
+
+[owner]
+# name = "Ada"
+# telegram_chat_id = "123456789"
+# email = "ada@example.org"
+
+# [[contacts]]
+# name = "Bob"
+# aliases = ["Robert"]
+# email = "bob@example.org"
+# trusted = false
+
+# More accounts, each under a name of its own; what NAME is, `postroom notify --channel NAME` says.
+# kind is one of {kinds}.
+# ${{VARIABLE}} stands for a variable's value.
+# [channels.slack-work]
+# kind = "slack"
+# bot_token = "${{SLACK_TOKEN}}"
+
+# Credentials belong in secrets.toml beside this file (mode 0600), or in the environment:
+# {credentials}.
+"""

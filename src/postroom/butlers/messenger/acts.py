@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Desk = Call[MessengerDesk]
 
+DESCRIPTION: Final = "Outbound delivery execution plane for Telegram and Email"
+
 # Answers, as deep as a model is told them; instead of each an error may come, so no key is ever required.
 
 

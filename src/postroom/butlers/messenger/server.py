@@ -106,8 +106,6 @@ def _handed(caller: Principal, outgoing: Outgoing) -> Outgoing:
 
 # The server.
 
-DESCRIPTION = "Outbound delivery execution plane for Telegram and Email"
-
 
 def build_server(
     execute: Execute,
@@ -118,7 +116,7 @@ def build_server(
     approvers: Collection[str],
 ) -> GuardedServer:
     policy = ToolPolicy({}, verifier)
-    server = GuardedServer(ORIGIN, policy, description=DESCRIPTION)
+    server = GuardedServer(ORIGIN, policy, description=acts.DESCRIPTION)
     add_tools(server, (CarryOutRoute,), execute, butler=ORIGIN)
     add_tools(server, acts.ACTS, desk, butler=ORIGIN)
     may_decide = approver(approvers)

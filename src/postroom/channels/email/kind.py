@@ -156,7 +156,7 @@ EMAIL: Final = Capabilities(
 """With a mailbox to read, and a server that proves who wrote; without them nothing is heard."""
 KIND: Final = ChannelKind(
     title="e-mail",
-    guide="accounts.md#the-accounts-telegram-and-email",
+    guide="email.md",
     options=EmailAccount,
     capabilities=EMAIL,
     channel="postroom.channels.email.channel:Email",

@@ -279,10 +279,10 @@ def _flag_halves_before(text: str, index: int) -> int:
     return index - start
 
 
-# Cut a long text into messages a provider takes, at paragraph, line or word; measured as Telegram does by default.
+# Cut a long text into messages a provider takes, at paragraph, line or word; measured in UTF-16 units by default.
 
 
-TEXT_LIMIT = 4096  # counted in UTF-16 units, as Telegram counts
+TEXT_LIMIT = 4096
 
 _PARAGRAPH = re.compile(r"\r?\n[^\S\n]*\n")
 _LINE = re.compile(r"\r?\n")
