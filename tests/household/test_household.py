@@ -101,11 +101,11 @@ async def test_every_butler_has_the_core_tools(home: Path) -> None:
                 assert set(CORE_TOOL_NAMES) <= listed, name
 
 
-FEW_TOOLS = {"health": 18, "switchboard": 8, "messenger": 30, "api": 14}
-"""Every one costs each model its context: what people do has other doors, and each server does its own work."""
+FEW_TOOLS = {"health": (18, 17_600), "switchboard": (8, 7_000), "messenger": (30, 26_500), "api": (14, 15_900)}
+"""How many and how many bytes; all of it costs each model its context, so each server does its own work alone."""
 
 
-async def test_every_server_lists_few_tools_to_every_kind_of_caller(home: Path) -> None:
+async def test_every_server_lists_few_tools_in_few_words_to_every_kind_of_caller(home: Path) -> None:
     async with household(home) as one:
         known = TokenFile(home / "tokens.json")
         callers = (
@@ -114,13 +114,15 @@ async def test_every_server_lists_few_tools_to_every_kind_of_caller(home: Path) 
             Principal(Role.PERSON, "owner"),
             Principal(Role.CONNECTOR, "chatgpt"),
         )
-        for part, most in FEW_TOOLS.items():
+        for part, (most, most_bytes) in FEW_TOOLS.items():
             for caller in callers if part == "api" else (OPERATOR, Principal(Role.BUTLER, part)):
                 known.ensure([caller])
                 url = one.addresses[part].removesuffix("/mcp") + "/mcp"
                 async with client(url, str(known.token_of(caller))) as model:
                     listed = (await model.list_tools()).tools
                 assert 0 < len(listed) <= most, (part, caller, [tool.name for tool in listed])
+                written = [tool.model_dump_json(by_alias=True, exclude_none=True) for tool in listed]
+                assert sum(map(len, written)) <= most_bytes, (part, caller)
 
 
 async def test_a_tool_that_is_no_longer_here_says_what_to_do_instead(home: Path) -> None:
