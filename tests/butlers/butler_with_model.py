@@ -29,10 +29,9 @@ from postroom.household.butlers import build_butler, start_sessions
 from postroom.household.console import RunningHousehold
 from postroom.household.household import running
 from postroom.household.peers import OverMcp
-from postroom.household.ports import mcp_app
+from postroom.household.ports import butler_app
 from postroom.household.store import open_store
 from postroom.kernel.guard.tokens import SessionTokens, TokenFile
-from postroom.kernel.guard.tools import visitors
 from postroom.kernel.running import telemetry
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.serving.servers import bind, port_of, serving
@@ -111,7 +110,7 @@ async def butler_with_model(
             sessions=sessions,
             verifier=tokens,
         )
-        app = mcp_app(build_server(butler), tokens, hosts=(), origins=(), allow=visitors("general"))
+        app = butler_app(build_server(butler), tokens, settings)
         await stack.enter_async_context(serving(app, listener))
         await start_sessions("general", sessions, stack, CountedLoops(session_clock or clock))
         yield Running(household=household, sessions=sessions, tokens=tokens, url=url)

@@ -13,10 +13,11 @@ from pydantic import WithJsonSchema
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from postroom.household.ports import mcp_app
+from postroom.household.ports import butler_app
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, operator
 from postroom.kernel.values.errors import HINTS, Code
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.settings import Settings
 from tests.household.living import LIFTED, QUICK, Living, living
 
 # Every MCP port and everybody who should not be there: nothing happens but a refusal.
@@ -200,7 +201,7 @@ def declaring_server() -> GuardedServer:
 
 
 def app_of(declaring_server: GuardedServer) -> ASGIApp:
-    return mcp_app(declaring_server, Tokens(), hosts=("testserver",), origins=(), allow=lambda _: True)
+    return butler_app(declaring_server, Tokens(), Settings(home=Path("unused"), allowed_hosts=("testserver",)))
 
 
 def call_with(app: ASGIApp, tool: str, header: str | None) -> int:

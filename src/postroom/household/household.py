@@ -360,11 +360,9 @@ class _Builder:
         self._world.peers.add(SWITCHBOARD, server, board.submit)
 
     async def _serve(self) -> None:
-        connections, _ = bounds_of(self._settings.serving)
+        (connections, _), failing = bounds_of(self._settings.serving), self._household.loops.troubles
         apps: dict[str, ASGIApp] = {
-            butler.name: butler_app(
-                butler.name, self._servers[butler.name], butler.verifier, self._settings, self._household.loops.troubles
-            )
+            butler.name: butler_app(self._servers[butler.name], butler.verifier, self._settings, failing)
             for butler in self._butlers
         }
         if "api" in self._parts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final
@@ -48,14 +48,12 @@ from postroom.kernel.running.loop import Failing, part_health
 from postroom.kernel.serving.json_door import answer_in_one_shape
 from postroom.kernel.serving.mcp import (
     McpSessions,
-    SessionBounds,
     asking_back,
     is_session_of,
     look_once_for_param_headers,
     streaming,
 )
 from postroom.kernel.values.fields import Document
-from postroom.kernel.values.principal import Principal
 from postroom.message.acts import NotifyPerson, NotifyStatus, Recall, Revise, channel_words
 from postroom.message.channel import Outbound
 from postroom.overview.acts import ListAudit, ShowHousehold, TraceDelivery, WhyDelivery
@@ -163,36 +161,13 @@ async def _to_console(_request: Request) -> Response:
 # The HTTP face of an MCP server: /mcp, /health and /openapi.json behind the guard.
 
 
-def butler_app(name: str, server: MCPServer[Any], verifier: Verifier, settings: Settings, failing: Failing) -> ASGIApp:
+def butler_app(server: MCPServer[Any], verifier: Verifier, settings: Settings, failing: Failing = tuple) -> ASGIApp:
     """Open to those who may visit this butler, within the household's bounds."""
     _, sessions = bounds_of(settings.serving)
-    return mcp_app(
-        server,
-        verifier,
-        hosts=settings.served_hosts,
-        origins=settings.allowed_origins,
-        allow=visitors(name),
-        failing=failing,
-        sessions=sessions,
-        household=settings.household_id,
-    )
-
-
-def mcp_app(
-    server: MCPServer[Any],
-    verifier: Verifier,
-    *,
-    hosts: tuple[str, ...],
-    origins: tuple[str, ...],
-    allow: Callable[[Principal], bool],
-    failing: Failing = tuple,
-    sessions: SessionBounds = SessionBounds(),  # noqa: B008  # frozen
-    household: str = "",
-) -> ASGIApp:
     transport = McpTransport(server)
 
     async def health(_request: RequestsRequest) -> JSONResponse:
-        return JSONResponse(part_health(server.name, failing(), household))
+        return JSONResponse(part_health(server.name, failing(), settings.household_id))
 
     async def openapi(_request: RequestsRequest) -> JSONResponse:
         return JSONResponse(_document(server))
@@ -204,7 +179,13 @@ def mcp_app(
 
     routes = [Route("/health", health), Route("/openapi.json", openapi), *transport.routes]
     app = transport.around(Starlette(routes=routes, lifespan=lifespan))
-    return Guard(McpSessions(app, sessions), verifier=verifier, hosts=hosts, origins=origins, allow=allow)
+    return Guard(
+        McpSessions(app, sessions),
+        verifier=verifier,
+        hosts=settings.served_hosts,
+        origins=settings.allowed_origins,
+        allow=visitors(server.name),
+    )
 
 
 def _document(server: MCPServer[Any]) -> Document:
