@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, assert_never
 
 import uvloop
+from sqlalchemy import select
 
 from chaos.attention.acts import Act, Answer, Change, Dead, Die, Later, Quiet, Say
 from chaos.attention.house import House, house
@@ -20,6 +21,7 @@ from chaos.worker_process import open_deliveries
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.store import MOMENTS
 from postroom.delivery.notify import deliver_envelope
+from postroom.kernel.database.moments import moments
 from postroom.settings.load import load
 
 _LOOK_SECONDS: Final = 0.02
@@ -106,7 +108,8 @@ class _Script:
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _is_quiet(self, made: House) -> bool:
-        if await made.store.moments.overdue(MOMENTS, self._clock.now_us(), 1):
+        passed = select(moments.c.id).where(moments.c.kind == MOMENTS, moments.c.due_at <= self._clock.now_us())
+        if await made.store.database.read(lambda connection: connection.execute(passed).first()) is not None:
             return False
         return not await open_deliveries(made.store) and not await pending_sends(made)
 
