@@ -319,7 +319,6 @@ def test_a_household_on_sqlite_loads_nothing_of_postgres_schedules_markdown_or_w
 _BUTLERS = ("general", "health", "messenger", "switchboard")
 APPROVALS = {"approvals": {"enabled": True, "ask_owner": False}}
 LOOPS = {
-    "approvals",
     "attention",
     "attention_audit",
     "clock",
@@ -331,13 +330,13 @@ LOOPS = {
     "inbound:forgotten",
     "inbound:telegram",
     "inbox_feed",
-    "intents",
     "last_use",
     "notices",
     "people",
     "question_news",
     "sign_in_links",
-    "question_times",
+    "timekeeper",
+    "webhooks",
     "questions",
     "worker:pulse",
     *(f"heartbeat:{name}" for name in _BUTLERS if name != "switchboard"),
