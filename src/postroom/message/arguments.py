@@ -39,15 +39,15 @@ def arguments_of(kind: type[Any]) -> Mapping[str, Argument]:
 
 def given(arguments: Mapping[str, Argument], payload: Fields) -> dict[str, Any]:
     """What was said of them, as the value's own fields; what was not stays as it is by default."""
-    return {name: one.read(payload, name) for name, one in arguments.items() if payload.has(name)}
+    return {name: arguments[name].read(payload, name) for name in payload.those_of(arguments)}
 
 
 def written(arguments: Mapping[str, Argument], value: object) -> dict[str, Any]:
-    """As `given` reads it; what is as it is by default is left out."""
+    """As `given` reads it; what is as it is by default is left out: nothing, false, or one word of a choice."""
     return {
         name: str(found) if isinstance(found, StrEnum) else found
         for name, one in arguments.items()
-        if (found := getattr(value, name)) != one.default
+        if (found := getattr(value, name)) is not one.default
     }
 
 

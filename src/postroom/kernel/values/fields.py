@@ -177,6 +177,9 @@ class Fields:
     def has_any(self, names: Collection[str]) -> bool:
         return not self._data.keys().isdisjoint(names) and any(self.has(name) for name in names)
 
+    def those_of(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if self._data.get(name) is not None]
+
     def raw(self, name: str) -> Any:
         return self._data.get(name)
 
