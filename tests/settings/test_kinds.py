@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.contract.cases import of_kind
+
+from postroom.settings.accounts import shipped_kinds
 
 KIND = """
 from postroom.message.channel import Capabilities
@@ -81,3 +84,28 @@ def test_no_package_takes_the_name_of_a_kind_of_ours(home: Path, package: Path) 
 
     assert told.returncode == 0, told.stderr
     assert "channels.work.api_base_url" in json.loads(told.stdout)
+
+
+@pytest.mark.requirement("house:channel-kinds")
+def test_settings_with_an_account_of_every_kind_load_nothing_that_sends(home: Path) -> None:
+    tables = [f"[channels.my-{kind}]\n{as_toml({'kind': kind, **of_kind(kind).OPTIONS})}" for kind in shipped_kinds()]
+    (home / "postroom.toml").write_text("\n".join(tables))
+    asked = "import os, sys; from postroom.settings.load import load; load(os.environ)[0].accounts; print(*sys.modules)"
+    told = subprocess.run(
+        [sys.executable, "-c", asked],
+        env={**os.environ, "POSTROOM_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert told.returncode == 0, told.stderr
+    loaded = set(told.stdout.split())
+    assert {f"postroom.channels.{kind}.kind" for kind in shipped_kinds()} <= loaded
+    channels = {f"postroom.channels.{kind}.channel" for kind in shipped_kinds()}
+    assert not loaded & {"aiohttp", "aiosmtplib", "apprise", "cryptography", *channels}
+
+
+def as_toml(table: dict[str, str]) -> str:
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
