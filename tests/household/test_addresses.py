@@ -22,7 +22,7 @@ from postroom.inbox.model import NewNotification
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, Principal, Role
-from postroom.people.model import SIGN_IN, Overruled, Person, PersonAddress, PersonDraft, PersonRole
+from postroom.people.model import SIGN_IN, NewPerson, Overruled, Person, PersonAddress, PersonRole
 from postroom.questions.model import Question
 from postroom.settings import Settings
 from postroom.settings.load import load
@@ -164,7 +164,7 @@ async def test_one_more_person_takes_no_role_away(home: Path) -> None:
 async def test_opening_the_people_again_takes_nothing_away(home: Path) -> None:
     settings = Settings.model_validate({"home": home, "contacts": [{"name": "Bob"}]})
     async with opened_people(settings) as people:
-        await people.create(PersonDraft(name="Eve"), source="test")
+        await people.create(NewPerson(name="Eve"), source="test")
 
     async with opened_people(Settings(home=home)) as people:  # without the file, which another machine may have
         found = [await people.called(name) for name in ("Bob", "Eve", "owner")]

@@ -13,7 +13,7 @@ from postroom.household.people import opened_people
 from postroom.kernel.values.errors import Refused, SettingsError
 from postroom.message.channel import UNDECLARED, Capabilities, Listen, Probe
 from postroom.message.delivery import Intent, Message, Receipt
-from postroom.people.model import DraftAddress, PersonDraft
+from postroom.people.model import NewPerson, PersonAddress
 from postroom.settings import Settings
 from tests.architecture.tree import ROOT
 from tests.console.http import calling
@@ -175,8 +175,8 @@ async def test_it_reads_a_message_once_also_where_a_policy_says_when_it_leaves(h
     rest = {"quiet_hours": ALL_DAY} if quiet else {}
     settings = [QUICK, pager(), {"approvals": {"enabled": False}, "attention": {"preset": "everything", **rest}}]
     async with opened_people(settings_for(home, *settings)) as people:
-        address = DraftAddress(channel="pager", address="911")
-        await people.create(PersonDraft(name="Cook", addresses=(address,)), source="test")
+        address = PersonAddress(channel="pager", address="911")
+        await people.create(NewPerson(name="Cook", addresses=(address,)), source="test")
     async with living(home, *settings) as household:
         answer = await household.notify(channel="pager", recipient="911", message="Up?", idempotency_key="one")
 
@@ -252,10 +252,10 @@ def test_the_shipped_channels_are_known_without_credentials(home: Path) -> None:
 async def test_a_person_has_an_address_on_a_channel_of_ones_own(home: Path) -> None:
     settings = Settings.model_validate({"home": home, "channels": OWN})
     async with opened_people(settings) as people:
-        topic = DraftAddress(channel="beeper", address="kitchen")
-        made = await people.create(PersonDraft(name="Cook", addresses=(topic,)), source="test")
+        topic = PersonAddress(channel="beeper", address="kitchen")
+        made = await people.create(NewPerson(name="Cook", addresses=(topic,)), source="test")
         with pytest.raises(Refused) as error:
-            await people.change(made.id, addresses=(DraftAddress(channel="beeper", address="no such topic!"),))
+            await people.change(made.id, addresses=(PersonAddress(channel="beeper", address="no such topic!"),))
 
     assert made.address_on("beeper") == "kitchen"
     assert [one.field for one in error.value.fields] == ["addresses.0.address"]

@@ -25,7 +25,7 @@ from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import OPERATOR
 from postroom.message.wishes import Risk
-from postroom.people.model import DraftAddress, PersonDraft
+from postroom.people.model import NewPerson, PersonAddress, PersonRole
 from postroom.people.people import HouseholdPeople
 from postroom.questions.acts import ReviseAsk
 from postroom.questions.model import PresentationStatus, QuestionStatus, Said
@@ -96,10 +96,14 @@ async def test_the_owner_and_trusted_approvers_are_asked_each_where_they_are(tmp
         place = Premises(settings=settings, store=store, clock=FakeClock())
         await keep_in_step(place)
         people = household_people(place)
-        for name, trusted, role in (("Ben", True, "approver"), ("Eve", False, "approver"), ("Joe", True, "member")):
-            address = DraftAddress(channel="email", address=f"{name.lower()}@example.org")
-            draft = PersonDraft(name=name, role=role, trusted=trusted, addresses=(address,))
-            await people.create(draft, source="test")
+        for name, trusted, role in (
+            ("Ben", True, PersonRole.APPROVER),
+            ("Eve", False, PersonRole.APPROVER),
+            ("Joe", True, PersonRole.MEMBER),
+        ):
+            address = PersonAddress(channel="email", address=f"{name.lower()}@example.org")
+            written = NewPerson(name=name, role=role, trusted=trusted, addresses=(address,))
+            await people.create(written, source="test")
         await store.household.known()
         deciders = deciders_of(place, ["telegram", "email"])
         assert deciders is not None

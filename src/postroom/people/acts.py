@@ -23,7 +23,7 @@ from postroom.kernel.acts.declaration import (
 from postroom.kernel.values.errors import Code, FieldError, Refused, UserError
 from postroom.kernel.values.ids import to_text
 from postroom.message.delivery import Closing
-from postroom.people.model import MAX_ADDRESSES, MAX_NAME_CHARACTERS, DraftAddress, PersonDraft, PersonRole
+from postroom.people.model import MAX_ADDRESSES, MAX_NAME_CHARACTERS, NewPerson, PersonAddress, PersonRole
 
 if TYPE_CHECKING:
     from postroom.people.desk import PeopleDesk
@@ -122,9 +122,6 @@ class AddressGiven(PlaceGiven):
     rank: int | None = said("1 is tried first; 50 at most. Without: the place in the list.")
     label: Short = ""
 
-    def draft(self) -> DraftAddress:
-        return DraftAddress(channel=self.channel, address=self.address, rank=self.rank, label=self.label)
-
 
 def place_typed(text: str, option: str = "--address") -> dict[str, str]:
     channel, colon, address = text.partition(":")
@@ -150,12 +147,20 @@ class _PersonFields(PeopleAct[Answer]):
     )
 
     def given(self) -> dict[str, Any]:
-        """The fields of a draft that the caller wrote."""
+        """The fields of a person that the caller wrote; without a rank, an address has its place in the list."""
         found = {name: getattr(self, name) for name in self.model_fields_set - {"person", "reopen"}}
         if "aliases" in found:
             found["aliases"] = tuple(found["aliases"])
         if "addresses" in found:
-            found["addresses"] = tuple(one.draft() for one in found["addresses"])
+            found["addresses"] = tuple(
+                PersonAddress(
+                    channel=one.channel,
+                    address=one.address,
+                    rank=place if one.rank is None else one.rank,
+                    label=one.label,
+                )
+                for place, one in enumerate(found["addresses"], 1)
+            )
         return found
 
 
@@ -199,7 +204,7 @@ class CreatePerson(_PersonFields[PersonAnswer]):
 
     async def do(self, call: Desk) -> PersonAnswer:
         source = "api" if call.door == "http" else call.door
-        made = await call.work.people.create(PersonDraft(**self.given()), source=source, reserved_id=call.reserved_id)
+        made = await call.work.people.create(NewPerson(**self.given()), source=source, reserved_id=call.reserved_id)
         return PersonAnswer(person=PersonBody.model_validate(made))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -45,7 +45,7 @@ from postroom.people.acts import (
     PersonBody,
     place_typed,
 )
-from postroom.people.model import SIGN_IN, DraftAddress, PersonRole
+from postroom.people.model import SIGN_IN, PersonAddress, PersonRole
 from postroom.people.person_rules import KEYED
 from postroom.settings import Settings
 from postroom.settings.load import from_process
@@ -227,7 +227,10 @@ def edit(
     if alias or remove_alias:
         given["aliases"] = _aliases(person, alias or [], remove_alias or [])
     if address or remove_address:
-        given["addresses"] = [asdict(one) for one in _addresses(person, address or [], remove_address or [], rank)]
+        given["addresses"] = [
+            {"channel": one.channel, "address": one.address, "rank": one.rank, "label": one.label}
+            for one in _addresses(person, address or [], remove_address or [], rank)
+        ]
     elif rank is not None:
         raise UserError("--rank: say which one by --address CHANNEL:ADDRESS.")
     if not given:
@@ -248,10 +251,10 @@ def _aliases(person: PersonBody, more: list[str], gone: list[str]) -> list[str]:
     return [one for one in person.aliases if one not in gone] + more
 
 
-def _addresses(person: PersonBody, more: list[str], gone: list[str], rank: int | None) -> list[DraftAddress]:
+def _addresses(person: PersonBody, more: list[str], gone: list[str], rank: int | None) -> list[PersonAddress]:
     """New ones come after those that stay; with a rank, those that are named stand there."""
     kept = [
-        DraftAddress(channel=one.channel, address=one.address, rank=one.rank, label=one.label)
+        PersonAddress(channel=one.channel, address=one.address, rank=one.rank, label=one.label)
         for one in person.addresses
     ]
     for text in gone:
@@ -264,22 +267,26 @@ def _addresses(person: PersonBody, more: list[str], gone: list[str], rank: int |
     new = [_typed_address(text) for text in more]
     if rank is not None:
         return _placed(kept, new, rank - 1)
-    last = max((one.rank or 0 for one in kept), default=0)
-    return kept + [replace(one, rank=last + place) for place, one in enumerate(new, 1)]
+    last = max((one.rank for one in kept), default=0)
+    return kept + _ranked(new, last + 1)
 
 
-def _typed_address(text: str, option: str = "--address") -> DraftAddress:
+def _typed_address(text: str, option: str = "--address") -> PersonAddress:
     place = place_typed(text, option)
-    return DraftAddress(channel=place["channel"], address=place["address"])
+    return PersonAddress(channel=place["channel"], address=place["address"])
 
 
-def _placed(kept: list[DraftAddress], named: list[DraftAddress], place: int) -> list[DraftAddress]:
+def _placed(kept: list[PersonAddress], named: list[PersonAddress], place: int) -> list[PersonAddress]:
     moved = [next((known for known in kept if _is_same(known, one)), one) for one in named]
     others = [one for one in kept if one not in moved]
-    return [replace(one, rank=rank) for rank, one in enumerate([*others[:place], *moved, *others[place:]], 1)]
+    return _ranked([*others[:place], *moved, *others[place:]], 1)
 
 
-def _is_same(kept: DraftAddress, wanted: DraftAddress) -> bool:
+def _ranked(places: list[PersonAddress], first: int) -> list[PersonAddress]:
+    return [replace(one, rank=rank) for rank, one in enumerate(places, first)]
+
+
+def _is_same(kept: PersonAddress, wanted: PersonAddress) -> bool:
     return kept.channel == wanted.channel and folded(kept.address) == folded(wanted.address)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Final
@@ -53,7 +53,7 @@ class PersonAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPerson:
-    """A person as they are written down."""
+    """A person as somebody wrote them down, and, once that was checked, as they are kept."""
 
     name: str
     aliases: tuple[str, ...] = ()
@@ -64,30 +64,29 @@ class NewPerson:
     language: str | None = None
     addresses: tuple[PersonAddress, ...] = ()
     default_butler: str | None = None
+    """Answers what this person writes to no butler by name."""
 
     def address_on(self, channel: str) -> str | None:
-        return address_on(self.addresses, channel)
+        """The one that is tried first."""
+        here = [one for one in self.addresses if one.channel == channel]
+        return min(here, key=lambda one: one.rank).address if here else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
-    """A person in a book; `agent_address` is their own or one made from the id."""
+class Person(NewPerson):
+    """A person in a book."""
 
     id: str
     owner_agent: str
-    name: str
-    aliases: tuple[str, ...]
     agent_address: str
-    role: PersonRole
-    trusted: bool
-    zone: str | None
-    language: str | None
-    addresses: tuple[PersonAddress, ...]
     source: str
     created_at_us: int
     updated_at_us: int
-    default_butler: str | None = None
-    """Answers what this person writes to no butler by name."""
+
+    @property
+    def has_given_address(self) -> bool:
+        """Whether the household gave them their agent address."""
+        return self.role is PersonRole.OWNER or self.agent_address == f"{CONTACT_PREFIX}{self.id}"
 
     @property
     def is_in_contact_book(self) -> bool:
@@ -116,9 +115,6 @@ class Person:
         is_own = self.role in (PersonRole.APPROVER, PersonRole.MEMBER)
         return tuple(one for one in self.addresses if is_own and one.verified_at_us is not None)
 
-    def address_on(self, channel: str) -> str | None:
-        return address_on(self.addresses, channel)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overruled:
@@ -126,12 +122,6 @@ class Overruled:
 
     name: str
     fields: tuple[str, ...]
-
-
-def address_on(addresses: Sequence[PersonAddress], channel: str) -> str | None:
-    """The one that is tried first."""
-    here = [one for one in addresses if one.channel == channel]
-    return min(here, key=lambda one: one.rank).address if here else None
 
 
 # The order of a person's addresses, when one of them is proved or comes first.
@@ -172,48 +162,6 @@ def _before(addresses: tuple[PersonAddress, ...], channel: str) -> int:
 
 def _ranked(places: Iterable[PersonAddress]) -> tuple[PersonAddress, ...]:
     return tuple(replace(one, rank=rank) for rank, one in enumerate(places, 1))
-
-
-# A person as somebody wrote them down, before anything is checked.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DraftAddress:
-    """Without a rank, addresses are tried in the order they are written."""
-
-    channel: str
-    address: str
-    rank: int | None = None
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonDraft:
-    name: str
-    aliases: tuple[str, ...] = ()
-    agent: str | None = None
-    role: str = PersonRole.CONTACT.value
-    trusted: bool = False
-    zone: str | None = None
-    language: str | None = None
-    addresses: tuple[DraftAddress, ...] = ()
-    default_butler: str | None = None
-
-
-def draft_of(person: Person) -> PersonDraft:
-    """What one would write to get the same person again; an agent address made from the id is not written."""
-    places = [DraftAddress(channel=a.channel, address=a.address, rank=a.rank, label=a.label) for a in person.addresses]
-    return PersonDraft(
-        name=person.name,
-        aliases=person.aliases,
-        agent=None if person.agent_address == f"{CONTACT_PREFIX}{person.id}" else person.agent_address,
-        role=person.role.value,
-        trusted=person.trusted,
-        zone=person.zone,
-        language=person.language,
-        addresses=tuple(places),
-        default_butler=person.default_butler,
-    )
 
 
 # Names as they are compared, and choices as they are remembered.
@@ -466,7 +414,6 @@ class Purpose(StrEnum):
 
 
 _ANOTHER: Final = f"user:{OWNER}"  # called like the owner's id, and not the owner
-OPERATOR_INBOX: Final = "operator"
 
 
 def person_of_inbox(user_id: str) -> str:
@@ -491,22 +438,16 @@ def inbox_of(caller: Principal) -> str | None:
     """
     match caller.role:
         case Role.OPERATOR:
-            return OPERATOR_INBOX
+            return OPERATOR.name
         case Role.USER:
-            return caller.name if caller.name != OPERATOR_INBOX else None
-        case Role.PERSON:
-            return _inbox_of_person(caller.name)
-        case Role.PROGRAM:
-            return _inbox_of_person(caller.person) if caller.person else None
+            named: str | None = caller.name
+        case Role.PERSON | Role.PROGRAM:
+            named = caller.name if caller.role is Role.PERSON else caller.person
+            if named == OWNER:
+                return OPERATOR.name
         case Role.BUTLER | Role.CONNECTOR:
             return None
-
-
-def _inbox_of_person(person_id: str) -> str | None:
-    """The owner's is the operator's: one and the same person runs the household and owns it."""
-    if person_id == OWNER:
-        return OPERATOR_INBOX
-    return person_id if person_id != OPERATOR_INBOX else None
+    return named if named and named != OPERATOR.name else None
 
 
 def recipient(caller: Principal, named: str | None) -> str | None:

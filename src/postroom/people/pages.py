@@ -17,11 +17,11 @@ from postroom.console.words import channel_word
 from postroom.conversations.history import Histories
 from postroom.conversations.model import HistoryLine, HistoryQuery
 from postroom.conversations.page import SessionsToday, line_link, line_state
-from postroom.kernel.values.errors import Code, Refused
+from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, person_id_of, user_address
 from postroom.kernel.values.zones import zone_names
 from postroom.message.delivery import ClosedAddress
-from postroom.people.model import DraftAddress, Person, PersonDraft, PersonRole, draft_of
+from postroom.people.model import NewPerson, Person, PersonAddress, PersonRole
 from postroom.people.pairing import Pairing
 from postroom.people.people import People
 from postroom.people.store.people import StoredMemory
@@ -168,12 +168,12 @@ class ContactPages:
         )
 
 
-def _written(visit: Visit, form: PersonForm, before: Person | None) -> PersonDraft:
+def _written(visit: Visit, form: PersonForm, before: Person | None) -> NewPerson:
     """Roles and trust are the household's; in a book of one's own there is nobody to give them to."""
     written = draft(form, before)
     if book_of(visit.principal) == HOUSEHOLD_OWNER:
         return written
-    return replace(written, role=PersonRole.CONTACT.value, trusted=False)
+    return replace(written, role=PersonRole.CONTACT, trusted=False)
 
 
 def _complaints(error: Refused | None) -> dict[str, str]:
@@ -263,7 +263,6 @@ def shown(person: Person | None, channels: Collection[str], given: tuple[str, st
     """`given` is a channel and an address there, to begin a new person with."""
     if person is None:
         return PersonForm(lines=_with_blanks(_begun(given, channels), channels))
-    draft = draft_of(person)
     lines = [
         AddressLine(
             channel=one.channel,
@@ -278,13 +277,13 @@ def shown(person: Person | None, channels: Collection[str], given: tuple[str, st
         for one in person.addresses
     ]
     return PersonForm(
-        name=draft.name,
-        aliases="\n".join(draft.aliases),
-        agent="" if draft.role == PersonRole.OWNER else draft.agent or "",
-        role=draft.role,
-        trusted=draft.trusted,
-        zone=draft.zone or "",
-        language=draft.language or "",
+        name=person.name,
+        aliases="\n".join(person.aliases),
+        agent="" if person.has_given_address else person.agent_address,
+        role=person.role,
+        trusted=person.trusted,
+        zone=person.zone or "",
+        language=person.language or "",
         lines=_with_blanks(lines, channels),
     )
 
@@ -317,19 +316,18 @@ def typed(form: Form, before: Person | None, channels: Collection[str]) -> Perso
     )
 
 
-def draft(form: PersonForm, before: Person | None) -> PersonDraft:
+def draft(form: PersonForm, before: Person | None) -> NewPerson:
     """What is not a number is no rank, and the check of all doors says so."""
     is_owner = before is not None and before.role is PersonRole.OWNER
     addresses = [
-        DraftAddress(channel=one.channel, address=one.address, rank=_rank(one.rank), label=one.label)
-        for one in form.lines
-        if one.address
+        PersonAddress(channel=one.channel, address=one.address, rank=_rank(one.rank, place), label=one.label)
+        for place, one in enumerate((one for one in form.lines if one.address), 1)
     ]
-    return PersonDraft(
+    return NewPerson(
         name=form.name,
         aliases=tuple(line for line in form.aliases.splitlines() if line.strip()),
-        agent=before.agent_address if before and is_owner else form.agent or None,
-        role=form.role,
+        agent_address=before.agent_address if before and is_owner else form.agent or None,
+        role=_role(form.role),
         trusted=form.trusted,
         zone=form.zone or None,
         language=form.language or None,
@@ -338,9 +336,17 @@ def draft(form: PersonForm, before: Person | None) -> PersonDraft:
     )
 
 
-def _rank(text: str) -> int | None:
+def _role(text: str) -> PersonRole:
+    try:
+        return PersonRole(text)
+    except ValueError:
+        error = FieldError("role", f"must be one of {', '.join(PersonRole)}", "not_allowed")
+        raise Refused.of(Code.SCHEMA_INVALID, [error]) from None
+
+
+def _rank(text: str, place: int) -> int:
     if not text:
-        return None
+        return place
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
 
 

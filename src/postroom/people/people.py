@@ -17,9 +17,7 @@ from postroom.people.model import (
     NewPerson,
     Person,
     PersonAddress,
-    PersonDraft,
     PersonRole,
-    draft_of,
     has_proved,
     is_at,
 )
@@ -191,16 +189,16 @@ class People:
     async def called(self, who: str) -> Sequence[Person]:
         return await self.store.find(self.book, who)
 
-    async def create(self, draft: PersonDraft, *, source: str, reserved_id: str | None = None) -> Person:
-        new, now_us = new_person(draft, self.forms), self.clock.now_us()
+    async def create(self, written: NewPerson, *, source: str, reserved_id: str | None = None) -> Person:
+        new, now_us = new_person(written, self.forms), self.clock.now_us()
         await self._refuse_proved(reserved_id, new)
         return await self.store.create(self.book, new, source=source, now_us=now_us, reserved_id=reserved_id)
 
     async def change(self, person_id: str, *, reopen: Sequence[tuple[str, str]] = (), **given: Any) -> Person:
-        """`given` are fields of a draft; the others stay. The addresses in `reopen` are written to again."""
+        """`given` are fields of a person; the others stay. The addresses in `reopen` are written to again."""
         if reopen:
             await self._reopen(await self.get(person_id), reopen)
-        return await self.edit(person_id, lambda draft: replace(draft, **given))
+        return await self.edit(person_id, lambda known: replace(known, **given))
 
     async def _reopen(self, person: Person, places: Sequence[tuple[str, str]]) -> None:
         for place, (channel, address) in enumerate(places):
@@ -210,9 +208,9 @@ class People:
         for channel, address in places:
             await self.store.reopen(channel, address)
 
-    async def edit(self, person_id: str, edit: Callable[[PersonDraft], PersonDraft]) -> Person:
+    async def edit(self, person_id: str, edit: Callable[[NewPerson], NewPerson]) -> Person:
         def edited(person: Person) -> NewPerson:
-            return new_person(edit(draft_of(person)), self.forms, person)
+            return new_person(edit(person.as_written), self.forms, person)
 
         known = await self.get(person_id)
         await self._refuse_proved(person_id, edited(known), {_place(one) for one in known.addresses})
@@ -229,8 +227,7 @@ class People:
 
     async def admit(self, person_id: str) -> None:
         """A person who will sign in and is not known yet."""
-        draft = PersonDraft(name=person_id, role=PersonRole.MEMBER.value)
-        await self.create(draft, source=SIGN_IN, reserved_id=person_id)
+        await self.create(NewPerson(name=person_id, role=PersonRole.MEMBER), source=SIGN_IN, reserved_id=person_id)
 
     async def _refuse_proved(
         self, person_id: str | None, new: NewPerson, kept: Collection[tuple[str, str]] = ()

@@ -15,11 +15,9 @@ from postroom.message.delivery import folded
 from postroom.people.model import (
     MAX_ADDRESSES,
     MAX_NAME_CHARACTERS,
-    DraftAddress,
     NewPerson,
     Person,
     PersonAddress,
-    PersonDraft,
     PersonRole,
     is_at,
 )
@@ -45,37 +43,36 @@ _BUTLER: Final = re.compile(r"[a-z][a-z0-9_-]{0,40}", re.ASCII)
 AddressForms = Mapping[str, Callable[[str], str | None]]  # by channel: a text as its canonical address, or None
 
 
-def new_person(draft: PersonDraft, forms: AddressForms, before: Person | None = None) -> NewPerson:
+def new_person(written: NewPerson, forms: AddressForms, before: Person | None = None) -> NewPerson:
     """Raises Refused with every field that is wrong; `before` is the person as kept so far."""
     complaints: list[FieldError] = []
-    aliases = tuple(one.strip() for one in draft.aliases)
-    check_names(draft.name, aliases, complaints, place="aliases.{}")
+    aliases = tuple(one.strip() for one in written.aliases)
+    _check_names(written.name, aliases, complaints, place="aliases.{}")
+    _check_role(written.role, before, complaints)
+    _check_language(written.language, complaints)
+    _check_butler(written.default_butler, complaints)
     person = NewPerson(
-        name=draft.name.strip(),
+        name=written.name.strip(),
         aliases=aliases,
-        agent_address=checked_agent(draft.agent, before.agent_address if before else None, complaints),
-        role=_role(draft.role, before, complaints),
-        trusted=draft.trusted,
-        zone=_zone(draft.zone, before, complaints),
-        language=_language(draft.language, complaints),
-        addresses=_addresses(draft.addresses, forms, before, complaints),
-        default_butler=_butler(draft.default_butler, complaints),
+        agent_address=_agent(written.agent_address, before.agent_address if before else None, complaints),
+        role=written.role,
+        trusted=written.trusted,
+        zone=_zone(written.zone, before, complaints),
+        language=written.language or None,
+        addresses=_addresses(written.addresses, forms, before, complaints),
+        default_butler=written.default_butler or None,
     )
     if complaints:
         raise Refused.of(Code.SCHEMA_INVALID, complaints)
     return person
 
 
-def _role(role: str, before: Person | None, complaints: list[FieldError]) -> PersonRole:
-    if role not in {one.value for one in PersonRole}:
-        complaints.append(FieldError("role", f"must be one of {', '.join(PersonRole)}", "not_allowed"))
-        return PersonRole.CONTACT
+def _check_role(role: PersonRole, before: Person | None, complaints: list[FieldError]) -> None:
     is_owner = before is not None and before.id == OWNER
-    if is_owner and role != PersonRole.OWNER:
+    if is_owner and role is not PersonRole.OWNER:
         complaints.append(FieldError("role", "of the owner stays owner", "not_allowed"))
-    elif not is_owner and role == PersonRole.OWNER:
+    elif not is_owner and role is PersonRole.OWNER:
         complaints.append(FieldError("role", "owner is the one person this household belongs to", "not_allowed"))
-    return PersonRole(role)
 
 
 def _zone(zone: str | None, before: Person | None, complaints: list[FieldError]) -> str | None:
@@ -87,29 +84,27 @@ def _zone(zone: str | None, before: Person | None, complaints: list[FieldError])
     return zone
 
 
-def _language(language: str | None, complaints: list[FieldError]) -> str | None:
+def _check_language(language: str | None, complaints: list[FieldError]) -> None:
     if language and (len(language) > _MAX_LANGUAGE_CHARACTERS or not _LANGUAGE.fullmatch(language)):
         complaints.append(FieldError("language", "must be a language tag such as en or pt-BR", "not_a_language"))
-    return language or None
 
 
-def _butler(name: str | None, complaints: list[FieldError]) -> str | None:
+def _check_butler(name: str | None, complaints: list[FieldError]) -> None:
     """By its form alone: which butlers there are is known where messages are routed."""
     if name and not _BUTLER.fullmatch(name):
         complaints.append(FieldError("default_butler", "must be the name of a butler, such as general", "not_a_butler"))
-    return name or None
 
 
 def _addresses(
-    drafts: tuple[DraftAddress, ...], forms: AddressForms, before: Person | None, complaints: list[FieldError]
+    written: tuple[PersonAddress, ...], forms: AddressForms, before: Person | None, complaints: list[FieldError]
 ) -> tuple[PersonAddress, ...]:
-    if len(drafts) > MAX_ADDRESSES:
+    if len(written) > MAX_ADDRESSES:
         complaints.append(FieldError("addresses", f"may be {MAX_ADDRESSES} at most", "too_many"))
         return ()
     kept = {(one.channel, folded(one.address)): one for one in (before.addresses if before else ())}
     found: dict[tuple[str, str], PersonAddress] = {}
-    for place, draft in enumerate(drafts):
-        one = _address(f"addresses.{place}", place + 1, draft, forms, kept, complaints)
+    for place, given in enumerate(written):
+        one = _address(f"addresses.{place}", given, forms, kept, complaints)
         if one is None:
             continue
         if (key := (one.channel, folded(one.address))) in found:
@@ -120,40 +115,38 @@ def _addresses(
 
 def _address(
     field: str,
-    place: int,
-    draft: DraftAddress,
+    given: PersonAddress,
     forms: AddressForms,
     kept: Mapping[tuple[str, str], PersonAddress],
     complaints: list[FieldError],
 ) -> PersonAddress | None:
     """An address that stays is not looked at again, so what was proved of it stays true and its channel may be gone."""
-    rank = place if draft.rank is None else draft.rank
-    if not 1 <= rank <= MOST_RANKS:
+    if not 1 <= given.rank <= MOST_RANKS:
         complaints.append(FieldError(f"{field}.rank", f"must be from 1 to {MOST_RANKS}", "out_of_range"))
-    _check_label(f"{field}.label", draft.label, complaints)
-    known = kept.get((draft.channel, folded(draft.address.strip())))
-    text = known.address if known else _canonical(field, draft, forms, complaints)
+    _check_label(f"{field}.label", given.label, complaints)
+    known = kept.get((given.channel, folded(given.address.strip())))
+    text = known.address if known else _canonical(field, given, forms, complaints)
     if text is None:
         return None
-    known = known or kept.get((draft.channel, folded(text)))
+    known = known or kept.get((given.channel, folded(text)))
     return PersonAddress(
-        channel=draft.channel,
+        channel=given.channel,
         address=known.address if known else text,
-        rank=rank,
+        rank=given.rank,
         verified_at_us=known.verified_at_us if known else None,
-        label=draft.label.strip(),
+        label=given.label.strip(),
     )
 
 
-def _canonical(field: str, draft: DraftAddress, forms: AddressForms, complaints: list[FieldError]) -> str | None:
-    form = forms.get(draft.channel)
+def _canonical(field: str, given: PersonAddress, forms: AddressForms, complaints: list[FieldError]) -> str | None:
+    form = forms.get(given.channel)
     if form is None:
         error = f"must be one of {', '.join(sorted(forms))}"
         complaints.append(FieldError(f"{field}.channel", error, "unknown_channel"))
         return None
-    text = None if text_problem(draft.address) else form(draft.address)
+    text = None if text_problem(given.address) else form(given.address)
     if text is None:
-        complaints.append(FieldError(f"{field}.address", f"is no address of {draft.channel}", "not_an_address"))
+        complaints.append(FieldError(f"{field}.address", f"is no address of {given.channel}", "not_an_address"))
     return text
 
 
@@ -167,7 +160,7 @@ def _check_label(field: str, label: str, complaints: list[FieldError]) -> None:
 # What a person may be called, and which agent address may be theirs.
 
 
-def check_names(name: str, aliases: tuple[str, ...], complaints: list[FieldError], *, place: str) -> None:
+def _check_names(name: str, aliases: tuple[str, ...], complaints: list[FieldError], *, place: str) -> None:
     """`place` is how the caller writes the field of one alias."""
     _check_name("name", name, complaints)
     for number, alias in enumerate(aliases[:MAX_ALIASES]):
@@ -176,10 +169,10 @@ def check_names(name: str, aliases: tuple[str, ...], complaints: list[FieldError
         complaints.append(FieldError("aliases", f"may be {MAX_ALIASES} at most", "too_many"))
 
 
-def checked_agent(agent: str | None, own: str | None, complaints: list[FieldError]) -> str | None:
+def _agent(agent: str | None, own: str | None, complaints: list[FieldError]) -> str | None:
     """`own` is the address this person has already, given out by the household or not."""
-    if agent is None:
-        return None
+    if agent is None or agent == own:
+        return agent
     address = parse_address(agent)
     if address is None:
         complaints.append(FieldError("agent", "must be an agent address", "invalid_agent_address"))
@@ -215,8 +208,8 @@ def new_contact(
     """Raises Refused with every field that is wrong; `own_id` is the contact's, when it exists already."""
     complaints: list[FieldError] = []
     said = tuple(one.strip() for one in aliases)
-    check_names(name, said, complaints, place="aliases[{}]")
-    address = checked_agent(agent, f"{CONTACT_PREFIX}{own_id}" if own_id else None, complaints)
+    _check_names(name, said, complaints, place="aliases[{}]")
+    address = _agent(agent, f"{CONTACT_PREFIX}{own_id}" if own_id else None, complaints)
     telegram = folded((telegram_chat_id or "").strip()) or None
     if telegram and not _TELEGRAM.fullmatch(telegram):
         complaints.append(FieldError("telegram_chat_id", "must be a chat id or an @username", "not_an_address"))

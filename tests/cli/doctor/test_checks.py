@@ -29,7 +29,7 @@ from postroom.household.people import opened_people
 from postroom.household.store import connect_store, open_store
 from postroom.kernel.database.schema import newest
 from postroom.message.attachment import Attachment, attachments_text
-from postroom.people.model import DraftAddress, PersonDraft
+from postroom.people.model import NewPerson, PersonAddress, PersonRole
 from postroom.settings import Settings
 
 
@@ -160,7 +160,7 @@ async def test_a_person_changed_in_the_database_is_named_with_the_fields(home: P
     async with opened_people(household) as people:
         before = await look_at_people(household)
         (bob,) = await people.called("Bob Miller")
-        mail = DraftAddress(channel="email", address="bob@example.org")
+        mail = PersonAddress(channel="email", address="bob@example.org")
         await people.change(bob.id, addresses=(mail,), trusted=True)
 
     (finding,) = await look_at_people(household)
@@ -173,8 +173,8 @@ async def test_a_person_changed_in_the_database_is_named_with_the_fields(home: P
 async def test_addresses_on_a_channel_that_is_not_set_up_are_worth_knowing(home: Path) -> None:
     async with opened_people(settings(home)) as people:
         for number in range(12):
-            chat = DraftAddress(channel="telegram", address=str(7000 + number))
-            await people.create(PersonDraft(name=f"Chatty {number:02}", addresses=(chat,)), source="test")
+            chat = PersonAddress(channel="telegram", address=str(7000 + number))
+            await people.create(NewPerson(name=f"Chatty {number:02}", addresses=(chat,)), source="test")
 
     (finding,) = [one for one in await look_at_people(settings(home, **MAIL_ONLY)) if "not set up" in one.detail]
 
@@ -187,7 +187,7 @@ async def test_the_owner_is_known_where_the_database_says_so(home: Path) -> None
     slack = {"channels": {"slack-work": {"kind": "slack", "bot_token": "xoxb-canary"}}, "sandbox": False}
     assert await owner_channels(settings(home, **slack)) == []
     async with opened_people(settings(home, **slack)) as people:
-        place = DraftAddress(channel="slack-work", address="U01")
+        place = PersonAddress(channel="slack-work", address="U01")
         await people.change("owner", addresses=(place,))
 
     known_on = await owner_channels(settings(home, **slack))
@@ -208,7 +208,7 @@ async def test_those_who_have_proved_no_address_are_named_with_the_way_to_pair(h
     household = settings(home, contacts=[BOB], owner={"name": "Olivia", "telegram_chat_id": "1"}, **MAIL_ONLY)
     assert await look_at_proofs(household) == []
     async with opened_people(household) as people:
-        await people.create(PersonDraft(name="Zoe", role="member"), source="test")
+        await people.create(NewPerson(name="Zoe", role=PersonRole.MEMBER), source="test")
 
     (finding,) = await look_at_proofs(household)
 
