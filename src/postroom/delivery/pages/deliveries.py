@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from postroom.console.frame import Names
+from postroom.console.frame import Place
+from postroom.console.lists import Column, Filter, FilterKind, Found, ListPage, ListQuery, searched_by
 from postroom.console.live import Tools, asked
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.console.words import state_word
@@ -19,7 +20,6 @@ from postroom.delivery.afterwards.rules import CorrectionAct
 from postroom.delivery.files.kinds import BINARY, shown_as_picture
 from postroom.delivery.reading.file import DeliveryQuery, RowPage, read_choice, read_uuid, read_word
 from postroom.delivery.reading.record import DeliverySummary
-from postroom.delivery.reading.search import FoundDeliveries
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.errors import PostroomError, ValidationError
@@ -32,10 +32,8 @@ from postroom.overview.story import DeliveryFile
 from postroom.overview.timeline import timeline
 from postroom.overview.why import why
 from postroom.people.names.resolve import Concerned
-from postroom.people.signing_in.rules import ROOT
 
 _PAGE_SIZE: Final = 50
-_FILTERS: Final = ("q", "status", "channel", "origin", "intent", "since", "until")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,29 +51,37 @@ class _Surroundings:
 def deliveries_section(
     reader: ConsoleDeliveries, tools: Tools, files: FileContents, concerned: Concerned
 ) -> ConsoleSection:
-    async def show_list(visit: Visit) -> Response:
-        wanted = {name: visit.query.get(name, "").strip() for name in _FILTERS}
+    async def find(visit: Visit, wanted: ListQuery) -> Found[DeliverySummary] | Response:
         if wanted["q"] and (known := await reader.identified(wanted["q"])):
             return visit.go(f"/deliveries/{known}")
-        problem, found = "", None
-        try:
-            query = _query(wanted, visit.query.get("before"), reader.channels, visit.zone)
-            found = await reader.find(query, wanted["q"] or None, await concerned.places(wanted["q"]))
-        except ValidationError as error:
-            problem = error.message
-        return visit.show(
-            "deliveries.html",
-            status=200 if found else 400,
-            asked=wanted,
-            zone=visit.zone,
-            found=found,
-            problem=problem,
-            **_offered(reader.channels),
-            names=await _names(visit, found.rows if found else ()),
-            in_use=sum(1 for name in _FILTERS if wanted[name]),
-            more=_more(wanted, found),
-            is_first="before" not in visit.query,
-        )
+        query = _query(wanted, reader.channels, visit.zone)
+        found = await reader.find(query, wanted["q"] or None, await concerned.places(wanted["q"]))
+        return Found(rows=found.rows, older=found.before, unfinished=found.unfinished, places=_places(found.rows))
+
+    listed = ListPage(
+        title="Deliveries",
+        lead="Every message that was accepted, newest first. Open one to see why it is where it is.",
+        parts="deliveries.html",
+        caption="Deliveries, newest first",
+        find=find,
+        filters=(
+            searched_by("A person, an address, words of the message, or an id"),
+            Filter(name="status", title="State", options=[(str(one), state_word(one)) for one in Status]),
+            Filter(name="channel", title="Channel", options=[(one, one) for one in reader.channels]),
+            Filter(name="intent", title="Kind", options=[(str(one), str(one)) for one in Intent]),
+            Filter(name="origin", title="From", kind=FilterKind.TEXT),
+            Filter(name="since", title="After", kind=FilterKind.MOMENT),
+            Filter(name="until", title="Before", kind=FilterKind.MOMENT),
+        ),
+        columns=(
+            Column("To"),
+            Column("Message", "excerpt"),
+            Column("State", "state"),
+            Column("From", "from"),
+            Column("When", "when"),
+        ),
+        live="sse:deliveries throttle:3s",
+    )
 
     async def show_file(visit: Visit) -> Response:
         file = await _file(reader, visit)
@@ -100,7 +106,7 @@ def deliveries_section(
             corrections=file.traced.corrections,
             corrects=file.traced.corrects,
             file=file,
-            names=await _names(visit, [delivery, *file.siblings]),
+            names=await visit.names(_places([delivery, *file.siblings])),
             now=now,
             around=around,
             bucket=_bucket(now, delivery.channel),
@@ -112,7 +118,7 @@ def deliveries_section(
     return ConsoleSection(
         name="Deliveries",
         pages=(
-            ConsolePage("/deliveries", show_list),
+            ConsolePage("/deliveries", listed.show),
             ConsolePage("/deliveries/{id}", show_one),
             ConsolePage("/deliveries/{id}/files/{number}", show_file),
             *_correction_pages(tools),
@@ -128,17 +134,8 @@ async def _file(reader: ConsoleDeliveries, visit: Visit) -> DeliveryFile:
     return file
 
 
-def _offered(channels: Sequence[str]) -> dict[str, Sequence[tuple[str, str]]]:
-    """What the filters let a person choose from."""
-    return {
-        "channels": [(one, one) for one in channels],
-        "states": [(str(one), state_word(one)) for one in Status],
-        "intents": [(str(one), str(one)) for one in Intent],
-    }
-
-
-async def _names(visit: Visit, rows: Sequence[DeliverySummary]) -> Names:
-    return await visit.names((one.channel, one.target_identity) for one in rows)
+def _places(rows: Sequence[DeliverySummary]) -> Sequence[Place]:
+    return [(one.channel, one.target_identity) for one in rows]
 
 
 async def _surroundings(visit: Visit, tools: Tools, channel: str) -> _Surroundings:
@@ -157,11 +154,11 @@ def _bucket(now: _Surroundings, channel: str) -> JsonObject | None:
     return buckets.get(f"{channel}.bot")
 
 
-def _query(wanted: Mapping[str, str], before: str | None, channels: Sequence[str], zone: str) -> DeliveryQuery:
+def _query(wanted: ListQuery, channels: Sequence[str], zone: str) -> DeliveryQuery:
     status = read_choice(wanted["status"], "status", Status)
     intent = read_choice(wanted["intent"], "intent", Intent)
     return DeliveryQuery(
-        page=RowPage(limit=_PAGE_SIZE, before=read_uuid(before, "page") if before else None),
+        page=RowPage(limit=_PAGE_SIZE, before=read_uuid(wanted.before, "page") if wanted.before else None),
         origin_butler=read_word(wanted["origin"], "origin"),
         channel=read_choice(wanted["channel"], "channel", channels),
         intent=Intent(intent) if intent else None,
@@ -179,13 +176,6 @@ def _moment(text: str, name: str, zone: str) -> int | None:
         return to_us(datetime.fromisoformat(text).replace(tzinfo=known_zone(zone)))
     except (ValueError, OverflowError):
         raise ValidationError(f"“{name}” is not a date and a time") from None
-
-
-def _more(wanted: Mapping[str, str], found: FoundDeliveries | None) -> str | None:
-    if found is None or found.before is None:
-        return None
-    kept = {name: value for name, value in wanted.items() if value}
-    return f"{ROOT}/deliveries?" + urlencode({**kept, "before": found.before})
 
 
 # -- Correct a message from its page: another text, or take it back; both work without script ---
