@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
-from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from postroom.console.lists import Column, Filter, FilterKind, Found, ListPage, ListQuery, searched_by
 from postroom.console.live import Bulk, Tools
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.delivery.afterwards.dead_letters import objections
+from postroom.delivery.model import DeadLetter
 from postroom.delivery.reading.file import DeadLetterQuery, RowPage, read_choice, read_reason, read_uuid, read_word
 from postroom.delivery.reading.search import FoundLetters
 from postroom.delivery.store.dead_letters import OpenedLetter
@@ -21,7 +22,6 @@ from postroom.kernel.values.ids import DeadLetterId, is_uuid
 from postroom.kernel.values.principal import Principal
 from postroom.overview.counts import ConsoleDeadLetters
 from postroom.people.names.resolve import Concerned
-from postroom.people.signing_in.rules import ROOT
 
 _PAGE_SIZE: Final = 50
 _MOST_AT_ONCE: Final = 2_000
@@ -34,7 +34,7 @@ def dead_letters_section(reader: ConsoleDeadLetters, tools: Tools, bulk: Bulk, c
     return ConsoleSection(
         name="Dead letters",
         pages=(
-            ConsolePage(_HOME, pages.show_list),
+            ConsolePage(_HOME, pages.listed().show),
             ConsolePage(f"{_HOME}/all", pages.act_on_many, "POST"),
             ConsolePage(f"{_HOME}/progress/{{id}}", pages.show_work),
             ConsolePage(f"{_HOME}/{{id}}", pages.show_one),
@@ -51,28 +51,41 @@ class _Pages:
         self._tools = tools
         self._bulk = bulk
 
-    async def show_list(self, visit: Visit) -> Response:
-        asked = {name: visit.query.get(name, "").strip() for name in _FILTERS}
-        problem, found = "", None
-        try:
-            found = await self._found(asked, visit.query.get("before"), _PAGE_SIZE)
-        except ValidationError as error:
-            problem = error.message
-        shown = found.rows if found else ()
-        return visit.show(
-            "dead_letters.html",
-            status=400 if problem else 200,
-            asked=asked,
-            problem=problem,
-            found=found,
-            letters=shown,
-            names=await visit.names((one.channel, one.target_identity) for one in shown),
-            in_use=sum(1 for name in _FILTERS if asked[name]),
-            channels=[(one, one) for one in self._reader.channels],
-            classes=[(str(one), one.replace("_", " ")) for one in ErrorClass],
-            more=_more(asked, found.before) if found and found.before else None,
-            is_first="before" not in visit.query,
-            most_at_once=_MOST_AT_ONCE,
+    def listed(self) -> ListPage[DeadLetter]:
+        return ListPage(
+            title="Dead letters",
+            lead="Messages that were given up. Replay them when the cause is gone, or discard them with a reason.",
+            parts="dead_letters.html",
+            caption="Dead letters, newest first",
+            find=self._page,
+            filters=(
+                searched_by("A person, an address, words of the message or of the error"),
+                Filter(name="channel", title="Channel", options=[(one, one) for one in self._reader.channels]),
+                Filter(
+                    name="error_class",
+                    title="Error",
+                    options=[(str(one), one.replace("_", " ")) for one in ErrorClass],
+                ),
+                Filter(name="origin", title="From", kind=FilterKind.TEXT),
+                Filter(name="discarded", title="Also discarded ones", kind=FilterKind.TICK),
+            ),
+            columns=(
+                Column("Choose", "choose"),
+                Column("To"),
+                Column("What went wrong", "excerpt"),
+                Column("State", "state"),
+                Column("When", "when"),
+            ),
+        )
+
+    async def _page(self, _visit: Visit, asked: ListQuery) -> Found[DeadLetter]:
+        found = await self._found(asked.values, asked.before, _PAGE_SIZE)
+        return Found(
+            rows=found.rows,
+            older=found.before,
+            unfinished=found.unfinished,
+            places=[(one.channel, one.target_identity) for one in found.rows],
+            around={"most_at_once": _MOST_AT_ONCE},
         )
 
     async def show_one(self, visit: Visit) -> Response:
@@ -164,8 +177,3 @@ def _query(asked: Mapping[str, str], before: str | None, channels: Collection[st
         error_class=ErrorClass(error_class) if error_class else None,
         include_discarded=asked["discarded"] == "yes",
     )
-
-
-def _more(asked: Mapping[str, str], before: str) -> str:
-    kept = {name: value for name, value in asked.items() if value}
-    return f"{ROOT}{_HOME}?" + urlencode({**kept, "before": before})
