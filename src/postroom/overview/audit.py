@@ -7,13 +7,14 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import structlog
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from postroom.console.frame import Names, ShownPerson, actor_id, actors
+from postroom.console.lists import Column, Filter, Found, ListPage, ListQuery, paged
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery, NewAudit, Noted
 from postroom.kernel.database.audit import StoredAudit
@@ -280,18 +281,39 @@ class AuditPages:
     household: Callable[[], Awaitable[Sequence[Person]]]
 
     async def show(self, visit: Visit) -> Response:
-        asked, before = _asked(visit), read_cursor(visit.query.get("cursor", ""))
-        found = await self.record.page(_query(asked, before, _PAGE_SIZE + 1))
-        return visit.show(
-            "audit.html",
-            asked=asked,
-            in_use=sum(1 for value in asked.values() if value),
-            people=[(one.id, one.name or one.id) for one in await self.household()],
-            kinds=[(str(one), str(one).capitalize()) for one in AuditKind],
-            lines=await self._lines(visit, found[:_PAGE_SIZE]),
-            is_first=before is None,
-            more=_more(asked, found) if len(found) > _PAGE_SIZE else None,
+        """The people to choose from are those of this moment."""
+        listed = ListPage(
+            title="Who did what",
+            lead="Who signed in, who decided, who changed something. What messages and answers said is not here.",
+            parts="audit.html",
+            caption="Acts, newest first",
+            look="audit",
+            find=self._find,
+            filters=(
+                Filter(
+                    name="who", title="Person", options=[(one.id, one.name or one.id) for one in await self.household()]
+                ),
+                Filter(name="kind", title="Kind", options=[(str(one), str(one).capitalize()) for one in AuditKind]),
+            ),
+            columns=(
+                Column("Who"),
+                Column("What", "excerpt"),
+                Column("Kind", "state"),
+                Column("Where", "from"),
+                Column("When", "when"),
+            ),
         )
+        return await listed.show(visit)
+
+    async def _find(self, visit: Visit, asked: ListQuery) -> Found[AuditLine]:
+        query = AuditQuery(
+            limit=_PAGE_SIZE + 1,
+            actors=actors_of(asked["who"]) if asked["who"] else (),
+            kind=AuditKind(asked["kind"]) if asked["kind"] in set(AuditKind) else None,
+            before=read_cursor(asked.before or ""),
+        )
+        entries, older = paged(await self.record.page(query), _PAGE_SIZE, cursor_of)
+        return Found(rows=await self._lines(visit, entries), older=older)
 
     async def _lines(self, visit: Visit, found: Sequence[AuditEntry]) -> Sequence[AuditLine]:
         named = actors(*(one.subject for one in found), *(one.actor for one in found))
@@ -310,25 +332,6 @@ def _link(subject: str) -> str:
     if kind == "rule":
         return f"{ROOT}/approvals/rules"
     return f"{ROOT}/{_PAGES[kind]}/{quote(identifier, safe='')}" if kind in _PAGES and identifier else ""
-
-
-def _asked(visit: Visit) -> dict[str, str]:
-    kind = visit.query.get("kind", "")
-    return {"who": visit.query.get("who", "")[:255].strip(), "kind": kind if kind in set(AuditKind) else ""}
-
-
-def _query(asked: Mapping[str, str], before: tuple[int, str] | None, limit: int) -> AuditQuery:
-    return AuditQuery(
-        limit=limit,
-        actors=actors_of(asked["who"]) if asked["who"] else (),
-        kind=AuditKind(asked["kind"]) if asked["kind"] else None,
-        before=before,
-    )
-
-
-def _more(asked: Mapping[str, str], found: Sequence[AuditEntry]) -> str:
-    kept = {name: value for name, value in asked.items() if value}
-    return f"{ROOT}/audit?" + urlencode({**kept, "cursor": cursor_of(found[_PAGE_SIZE - 1])})
 
 
 def audit_section(pages: AuditPages) -> ConsoleSection:
