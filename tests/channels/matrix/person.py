@@ -103,7 +103,11 @@ class Homeserver:
                 limited = len(shown) < len(told)
                 timeline = {"events": [one for _, one in shown], "limited": limited, "prev_batch": f"p{shown[0][0]}"}
                 joined[room] = {"timeline": timeline}
-        waiting = {room: {} for room in self.invited if US not in self.rooms.get(room, set())}
+        waiting = {
+            room: {"invite_state": {"events": [_invitation(PERSON)]}}
+            for room in self.invited
+            if US not in self.rooms.get(room, set())
+        }
         return {"next_batch": f"s{len(self.events)}", "rooms": {"join": joined, "invite": waiting}}
 
     def _page(self, room: str, given: dict[str, str]) -> dict[str, Any]:
@@ -115,6 +119,11 @@ class Homeserver:
         page = told[-2:]
         more = {"end": f"p{page[0][0]}"} if len(page) < len(told) else {}
         return {"chunk": [one for _, one in reversed(page)], **more}
+
+
+def _invitation(by: str) -> dict[str, Any]:
+    content = {"membership": "invite", "is_direct": True}
+    return {"type": "m.room.member", "state_key": US, "sender": by, "content": content}
 
 
 class MatrixPerson:

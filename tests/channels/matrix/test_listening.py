@@ -151,6 +151,7 @@ async def test_an_invitation_is_followed_unless_the_settings_say_otherwise(
 
     await channel.listen(None, 0.1)
     assert US in home.rooms[GROUP]
+    assert home.direct[PERSON] == [GROUP, ROOM], "a chat that a person begins is the one they are written to in"
 
 
 async def test_an_answer_of_no_homeserver_is_trouble_and_no_silence(channel: Matrix, server: HttpProvider) -> None:

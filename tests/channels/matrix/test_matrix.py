@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -209,6 +210,17 @@ async def test_where_no_room_is_theirs_alone_one_is_made(
     assert room != ROOM and home.invited[room] == {PERSON} and home.rooms[room] == {US}
     assert home.direct[PERSON][0] == room
     assert await sent_to(connect(Place(port=server.port)), server, PERSON) == room, "one more was made"
+
+
+async def test_messages_to_two_people_at_once_make_one_room_for_each(
+    channel: Matrix, server: HttpProvider, home: Homeserver
+) -> None:
+    home.direct, eve = {}, "@eve:example.org"
+    parts = [channel.prepare(replace(said(), address=one))[0] for one in (PERSON, eve, PERSON, eve)]
+
+    await asyncio.gather(*(channel.send(part, 10.0) for part in parts))
+
+    assert {person: len(rooms) for person, rooms in home.direct.items()} == {PERSON: 1, eve: 1}
 
 
 async def test_nothing_is_said_in_the_clear_into_an_encrypted_room(

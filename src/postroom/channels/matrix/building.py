@@ -120,15 +120,11 @@ def _edits(message: Message, revises: Revision, place: str) -> Iterator[MatrixCa
 
 def _replacing(content: JsonBody, about: str) -> JsonBody:
     """The words stand there twice: a client that knows no edits shows the outer ones as a message."""
-    relation = {"rel_type": "m.replace", "event_id": about}
-    outer = {**content, "body": f"* {content['body']}", "m.new_content": content, "m.relates_to": relation}
+    edit = {"m.new_content": content, "m.relates_to": {"rel_type": "m.replace", "event_id": about}}
+    outer = {**content, "body": f"* {content['body']}", **edit}
     if "formatted_body" in content:
         outer["formatted_body"] = f"* {content['formatted_body']}"
-    return (
-        outer
-        if _fits(outer)
-        else {**_plain(content["body"]), "body": "*", "m.new_content": content} | {"m.relates_to": relation}
-    )
+    return outer if _fits(outer) else {**_plain("*"), **edit}
 
 
 def _reaction(message: Message, place: str) -> MatrixCall:

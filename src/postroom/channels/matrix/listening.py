@@ -148,7 +148,7 @@ class MatrixListening:
             for room, timeline in _timelines(told)
             for event in await self._room(room, timeline, since, me, oldest_us, ends_at)
         ]
-        await self._join(told, ends_at)
+        await self._join(told, me, ends_at)
         token = str(told["next_batch"])
         if not events:
             self._places.reached(position, token, asked=position)
@@ -201,13 +201,24 @@ class MatrixListening:
             told = [*reversed(earlier), *told]
         return told
 
-    async def _join(self, told: JsonObject, ends_at: float) -> None:
+    async def _join(self, told: JsonObject, me: str, ends_at: float) -> None:
         """An invitation that cannot be followed any more is nobody's loss."""
         invited = as_object(as_object(told.get("rooms")).get("invite"))
         for room in list(invited)[:_MOST_JOINS] if self._join_invited else []:
             if address(room) == room:
                 with suppress(PostroomError):
                     await self._api.ask("POST", f"join/{quote(room, safe='')}", ends_at - time.monotonic(), {})
+                    if (person := _alone_with(as_object(invited[room]), me)) is not None:
+                        await self._rooms.remember_direct(person, room, ends_at)
+
+
+def _alone_with(invitation: JsonObject, me: str) -> str | None:
+    """Who has invited us for the two of us alone."""
+    for event in objects_in(as_object(invitation.get("invite_state")).get("events")):
+        is_ours = event.get("type") == _MEMBER and event.get("state_key") == me
+        if is_ours and as_object(event.get("content")).get("is_direct") is True and is_user(event.get("sender")):
+            return str(event["sender"])
+    return None
 
 
 def _timelines(told: JsonObject) -> Iterator[tuple[str, JsonObject]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import Final
@@ -24,6 +25,7 @@ class MatrixRooms:
         self._direct: dict[str, tuple[str, float]] = {}
         self._open: dict[str, float] = {}
         self._members: dict[str, tuple[frozenset[str], float]] = {}
+        self._listing = asyncio.Lock()  # the account's list of direct rooms is read and written whole
 
     async def written_to(self, place: str, ends_at: float) -> str:
         """Raises ValidationError for an encrypted room: what we say there would be for everybody's eyes."""
@@ -46,21 +48,40 @@ class MatrixRooms:
     def forget_members(self, room: str) -> None:
         self._members.pop(room, None)
 
+    async def remember_direct(self, person: str, room: str, ends_at: float) -> None:
+        """A room to which a person has invited us for the two of us alone."""
+        async with self._listing:
+            me, listed = await self._listed(ends_at)
+            await self._list(me, person, room, listed, ends_at)
+
     async def _direct_room(self, person: str, ends_at: float) -> str:
-        room, known_until = self._direct.get(person, ("", 0.0))
-        if known_until > self._monotonic():
+        async with self._listing:
+            room, known_until = self._direct.get(person, ("", 0.0))
+            if known_until <= self._monotonic():
+                room = await self._found(person, ends_at)
+                self._direct[person] = (room, self._until())
             return room
+
+    async def _found(self, person: str, ends_at: float) -> str:
+        me, listed = await self._listed(ends_at)
+        for room in _rooms_of(person, listed):
+            if await self._is_between(me, person, room, ends_at):
+                return room
+        wish = {"preset": "trusted_private_chat", "is_direct": True, "invite": [person]}
+        made = (await self._api.ask("POST", "createRoom", ends_at - self._monotonic(), wish)).get("room_id")
+        if not isinstance(made, str) or address(made) != made:
+            raise TargetUnavailable("Matrix named no direct room with this person")
+        await self._list(me, person, made, listed, ends_at)  # where this fails, an empty room is left, and no message
+        return made
+
+    async def _listed(self, ends_at: float) -> tuple[str, JsonObject]:
+        """Who we are, and the direct rooms that our account remembers, by person."""
         me = await self._api.own_user(ends_at - self._monotonic())
-        listed = await self._api.look(_account_data(me), ends_at - self._monotonic()) or {}
-        named = listed.get(person)
-        for one in named if isinstance(named, list) else []:
-            if isinstance(one, str) and address(one) == one and await self._is_between(me, person, one, ends_at):
-                room = one
-                break
-        else:
-            room = await self._created(me, person, listed, ends_at)
-        self._direct[person] = (room, self._until())
-        return room
+        return me, await self._api.look(_account_data(me), ends_at - self._monotonic()) or {}
+
+    async def _list(self, me: str, person: str, room: str, listed: JsonObject, ends_at: float) -> None:
+        before = [one for one in _rooms_of(person, listed) if one != room]
+        await self._api.ask("PUT", _account_data(me), ends_at - self._monotonic(), {**listed, person: [room, *before]})
 
     async def _is_between(self, me: str, person: str, room: str, ends_at: float) -> bool:
         """Nobody else is there, they can read it, and so can we."""
@@ -75,17 +96,6 @@ class MatrixRooms:
         told = await self._api.look(path, ends_at - self._monotonic())
         return (told or {}).get("membership") == "invite"
 
-    async def _created(self, me: str, person: str, listed: JsonObject, ends_at: float) -> str:
-        """A call whose answer is lost leaves an empty room behind, and no message."""
-        wish = {"preset": "trusted_private_chat", "is_direct": True, "invite": [person]}
-        room = (await self._api.ask("POST", "createRoom", ends_at - self._monotonic(), wish)).get("room_id")
-        if not isinstance(room, str) or address(room) != room:
-            raise TargetUnavailable("Matrix named no direct room with this person")
-        before = listed.get(person)
-        listed = {**listed, person: [room, *(before if isinstance(before, list) else [])]}
-        await self._api.ask("PUT", _account_data(me), ends_at - self._monotonic(), listed)
-        return room
-
     async def _is_encrypted(self, room: str, ends_at: float) -> bool:
         if self._open.get(room, 0.0) > self._monotonic():
             return False
@@ -96,6 +106,11 @@ class MatrixRooms:
 
     def _until(self) -> float:
         return self._monotonic() + _KNOWN_SECONDS
+
+
+def _rooms_of(person: str, listed: JsonObject) -> list[str]:
+    named = listed.get(person)
+    return [one for one in named if isinstance(one, str) and address(one) == one] if isinstance(named, list) else []
 
 
 def _account_data(me: str) -> str:
