@@ -10,7 +10,7 @@ from scripts.reference.markdown import code, page, table
 from postroom.cli.helping import USER_HINTS
 from postroom.inbox import rules
 from postroom.kernel.values import errors
-from postroom.kernel.values.errors import HINTS, WIRE, ErrorClass, PostroomError, Refused
+from postroom.kernel.values.errors import HINTS, Code, ErrorClass, PostroomError, Refused
 
 _INTRODUCTION = """\
 `notify`, the messenger's tools and the switchboard answer with `error_message`, `error_class` and `retryable`
@@ -61,10 +61,7 @@ def errors_page() -> str:
     raised = table(("error", "`error_class`", "retryable", "meaning"), list(_raised()))
     codes = table(
         ("`code`", "HTTP", "category", "retryable", "what to do"),
-        [
-            (code(name), str(wire.status), str(wire.category), _yes(wire.retryable), HINTS[name])
-            for name, wire in WIRE.items()
-        ],
+        [(code(one), str(one.status), str(one.category), _yes(one.retryable), HINTS[one]) for one in Code],
     )
     typed = table(("`code`", "what to do"), [(code(name), hint) for name, hint in USER_HINTS.items()])
     limited = errors.OverloadRejected("", limit_type="", retry_after_seconds=0.0)

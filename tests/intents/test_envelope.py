@@ -128,7 +128,7 @@ def test_a_message_that_is_too_long_for_an_ask_is_a_clear_refusal(face: Face) ->
         made(face, message="x" * 2001)
 
     assert refused.value.message == "payload.question: must have at most 2000 characters"
-    assert refused.value.wire.status == 422
+    assert refused.value.code.status == 422
     made(face, message="x" * 5000, **{face.wire("intent_type"): "reply"})
 
 

@@ -185,7 +185,7 @@ class HouseholdAsks:
                 try:
                     return await client.ask(one, self.token)
                 except PostroomError as error:
-                    if error.wire.status < 500 or not left:
+                    if error.code.status < 500 or not left:
                         raise AskRefused(error.message) from None
                 await asyncio.sleep(_PAUSE_SECONDS)
         finally:

@@ -301,9 +301,9 @@ class _Deciding(Act[Answer]):
     @classmethod
     def refused_over_http(cls, error: PostroomError) -> tuple[int, Document]:
         if isinstance(error, Refused):
-            return error.wire.status, failure_document(error)
+            return error.code.status, failure_document(error)
         precise = (_BY_CODE.get(one.code) for one in error.fields)
-        status = next((one for one in precise if one), 400 if error.wire.status == 422 else error.wire.status)
+        status = next((one for one in precise if one), 400 if error.code.status == 422 else error.code.status)
         return status, cls.refused(error)
 
 

@@ -137,7 +137,7 @@ class MessageAct(Act[Answer]):
     def refused_over_http(cls, error: PostroomError) -> tuple[int, Mapping[str, Any]]:
         """What is wrong about a message is a 400, as it has always been here; who may not, hears it as everywhere."""
         document = cls.refused(error)
-        return error.wire.status if error.wire.status in (401, 403, 413) else http_status(document), document
+        return error.code.status if error.code.status in (401, 403, 413) else http_status(document), document
 
     @classmethod
     def status_of(cls, answer: Any) -> int:
@@ -318,7 +318,7 @@ class _Corrects(MessageAct[Answer]):
 
     @classmethod
     def refused_over_http(cls, error: PostroomError) -> tuple[int, Mapping[str, Any]]:
-        return error.wire.status, failure_document(error)
+        return error.code.status, failure_document(error)
 
     @classmethod
     def status_of(cls, answer: Any) -> int:

@@ -171,7 +171,7 @@ class _AboutQuestions(Act[Answer]):
             return 409, told | _existing(error)
         if isinstance(error, EndedBefore):
             return 409, told | {"ask": error.ended.model_dump(mode="json")}
-        return error.wire.status, told
+        return error.code.status, told
 
     @classmethod
     def in_words(cls, document: Mapping[str, Any]) -> str:

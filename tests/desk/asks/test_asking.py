@@ -245,7 +245,7 @@ async def test_why_an_answer_was_not_taken_is_said_without_names_of_the_api(
         with pytest.raises(Refused) as refusal:
             await home.answer(ask, Said(text="so"), "key-1")
 
-    assert (refusal.value.wire.status, reason_of(refusal.value)) == (status, reason)
+    assert (refusal.value.code.status, reason_of(refusal.value)) == (status, reason)
     assert not is_away(refusal.value)
 
 

@@ -105,7 +105,7 @@ _PAGE: Final = 200
 
 def is_away(error: PostroomError) -> bool:
     """It does not answer, or cannot at the moment; everything else is its answer to this desk."""
-    return error.wire.status in (408, 429) or error.wire.status >= 500
+    return error.code.status in (408, 429) or error.code.status >= 500
 
 
 class AskingHousehold:

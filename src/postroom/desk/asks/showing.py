@@ -280,13 +280,13 @@ class Shower:
 
     async def _judged(self, ask: Ask, ending: PopupEnding, refusal: PostroomError | None) -> None:
         """One whose answer was none may answer better; for all others the question is over at this desk."""
-        if refusal is not None and refusal.wire.status in _NOT_AN_ANSWER:
+        if refusal is not None and refusal.code.status in _NOT_AN_ANSWER:
             self._keep(ask, ending, in_labels(ask.wording, reason_of(refusal)))
             return
         self.board.put_aside(ask)
         if refusal is None:
             return
-        is_over = refusal.wire.status in _OVER
+        is_over = refusal.code.status in _OVER
         said = "Your answer came too late" if is_over else "This cannot be answered here"
         await self._tell(f"{said}: {reason_of(refusal)}.")
 

@@ -227,7 +227,7 @@ class Act(BaseModel, Generic[Answer]):
 
     @classmethod
     def refused_over_http(cls, error: PostroomError) -> tuple[int, Mapping[str, Any]]:
-        return error.wire.status, cls.refused(error)
+        return error.code.status, cls.refused(error)
 
     @classmethod
     def status_of(cls, answer: Answer) -> int:

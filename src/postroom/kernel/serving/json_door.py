@@ -294,8 +294,8 @@ def failure_response(error: RequestValidationError | HTTPException | PostroomErr
         return JSONResponse(failure_document(refused), status_code=error.status_code, headers=error.headers)
     if isinstance(error, RequestValidationError):
         error = _invalid(error.errors())
-    headers = {"WWW-Authenticate": 'Bearer realm="postroom"'} if error.wire.status == 401 else None
-    return JSONResponse(failure_document(error), status_code=error.wire.status, headers=headers)
+    headers = {"WWW-Authenticate": 'Bearer realm="postroom"'} if error.code.status == 401 else None
+    return JSONResponse(failure_document(error), status_code=error.code.status, headers=headers)
 
 
 def _invalid(errors: Sequence[Any]) -> Refused:

@@ -38,34 +38,6 @@ class ErrorClass(StrEnum):
 RETRYABLE = frozenset({ErrorClass.OVERLOAD, ErrorClass.UNAVAILABLE, ErrorClass.TIMEOUT})
 
 
-class Code(StrEnum):
-    INVALID_JSON = "invalid_json"
-    SCHEMA_INVALID = "schema_invalid"
-    VALIDATION_ERROR = "validation_error"
-    INVALID_AGENT_ADDRESS = "invalid_agent_address"
-    RECIPIENT_REQUIRED = "recipient_required"
-    MACRO_INVALID = "macro_invalid"
-    IMPORT_INVALID = "import_invalid"
-    AUTH_FAILED = "auth_failed"
-    POLICY_DENIED = "policy_denied"
-    AGENT_NOT_FOUND = "agent_not_found"
-    CONTACT_NOT_FOUND = "contact_not_found"
-    INTENT_NOT_FOUND = "intent_not_found"
-    NOT_FOUND = "not_found"
-    KEY_INVALID = "idempotency_key_invalid"
-    KEY_REUSED = "idempotency_key_reused"
-    ILLEGAL_TRANSITION = "illegal_transition"
-    CONTACT_EXISTS = "contact_exists"
-    RESOLUTION_EXPIRED = "resolution_expired"
-    RESOLUTION_STALE = "resolution_stale"
-    TOO_LARGE = "too_large"
-    TOO_MANY_OPEN = "too_many_open"
-    DELIVERY_FAILED = "delivery_failed"
-    INTENT_TIMEOUT = "intent_timeout"
-    UPSTREAM_UNAVAILABLE = "upstream_unavailable"
-    INTERNAL = "internal_error"
-
-
 class Category(StrEnum):
     VALIDATION = "validation"
     AUTH = "auth"
@@ -75,42 +47,47 @@ class Category(StrEnum):
     INTERNAL = "internal"
 
 
-@dataclass(frozen=True, slots=True)
-class Wire:
-    """What a code means over HTTP."""
+class Code(StrEnum):
+    """What programs go by, and what it means over HTTP."""
 
     status: int
     category: Category
-    retryable: bool = False
+    retryable: bool
 
+    def __new__(
+        cls, code: str, status: int = 500, category: Category = Category.INTERNAL, retryable: bool = False
+    ) -> Self:
+        made = str.__new__(cls, code)
+        made._value_ = code
+        made.status, made.category, made.retryable = status, category, retryable
+        return made
 
-WIRE: Final[dict[Code, Wire]] = {
-    Code.INVALID_JSON: Wire(400, Category.VALIDATION),
-    Code.SCHEMA_INVALID: Wire(422, Category.VALIDATION),
-    Code.VALIDATION_ERROR: Wire(422, Category.VALIDATION),
-    Code.INVALID_AGENT_ADDRESS: Wire(422, Category.VALIDATION),
-    Code.RECIPIENT_REQUIRED: Wire(422, Category.VALIDATION),
-    Code.MACRO_INVALID: Wire(422, Category.VALIDATION),
-    Code.IMPORT_INVALID: Wire(422, Category.VALIDATION),
-    Code.AUTH_FAILED: Wire(401, Category.AUTH),
-    Code.POLICY_DENIED: Wire(403, Category.POLICY),
-    Code.AGENT_NOT_FOUND: Wire(404, Category.TRANSPORT),
-    Code.CONTACT_NOT_FOUND: Wire(404, Category.VALIDATION),
-    Code.INTENT_NOT_FOUND: Wire(404, Category.VALIDATION),
-    Code.NOT_FOUND: Wire(404, Category.VALIDATION),
-    Code.KEY_INVALID: Wire(400, Category.VALIDATION),
-    Code.KEY_REUSED: Wire(409, Category.VALIDATION),
-    Code.ILLEGAL_TRANSITION: Wire(409, Category.VALIDATION),
-    Code.CONTACT_EXISTS: Wire(409, Category.VALIDATION),
-    Code.RESOLUTION_EXPIRED: Wire(409, Category.VALIDATION),
-    Code.RESOLUTION_STALE: Wire(409, Category.VALIDATION),
-    Code.TOO_LARGE: Wire(413, Category.VALIDATION),
-    Code.TOO_MANY_OPEN: Wire(429, Category.POLICY, retryable=True),
-    Code.DELIVERY_FAILED: Wire(502, Category.TRANSPORT, retryable=True),
-    Code.INTENT_TIMEOUT: Wire(504, Category.TIMEOUT, retryable=True),
-    Code.UPSTREAM_UNAVAILABLE: Wire(503, Category.TRANSPORT, retryable=True),
-    Code.INTERNAL: Wire(500, Category.INTERNAL, retryable=True),
-}
+    INVALID_JSON = "invalid_json", 400, Category.VALIDATION
+    SCHEMA_INVALID = "schema_invalid", 422, Category.VALIDATION
+    VALIDATION_ERROR = "validation_error", 422, Category.VALIDATION
+    INVALID_AGENT_ADDRESS = "invalid_agent_address", 422, Category.VALIDATION
+    RECIPIENT_REQUIRED = "recipient_required", 422, Category.VALIDATION
+    MACRO_INVALID = "macro_invalid", 422, Category.VALIDATION
+    IMPORT_INVALID = "import_invalid", 422, Category.VALIDATION
+    AUTH_FAILED = "auth_failed", 401, Category.AUTH
+    POLICY_DENIED = "policy_denied", 403, Category.POLICY
+    AGENT_NOT_FOUND = "agent_not_found", 404, Category.TRANSPORT
+    CONTACT_NOT_FOUND = "contact_not_found", 404, Category.VALIDATION
+    INTENT_NOT_FOUND = "intent_not_found", 404, Category.VALIDATION
+    NOT_FOUND = "not_found", 404, Category.VALIDATION
+    KEY_INVALID = "idempotency_key_invalid", 400, Category.VALIDATION
+    KEY_REUSED = "idempotency_key_reused", 409, Category.VALIDATION
+    ILLEGAL_TRANSITION = "illegal_transition", 409, Category.VALIDATION
+    CONTACT_EXISTS = "contact_exists", 409, Category.VALIDATION
+    RESOLUTION_EXPIRED = "resolution_expired", 409, Category.VALIDATION
+    RESOLUTION_STALE = "resolution_stale", 409, Category.VALIDATION
+    TOO_LARGE = "too_large", 413, Category.VALIDATION
+    TOO_MANY_OPEN = "too_many_open", 429, Category.POLICY, True
+    DELIVERY_FAILED = "delivery_failed", 502, Category.TRANSPORT, True
+    INTENT_TIMEOUT = "intent_timeout", 504, Category.TIMEOUT, True
+    UPSTREAM_UNAVAILABLE = "upstream_unavailable", 503, Category.TRANSPORT, True
+    INTERNAL = "internal_error", 500, Category.INTERNAL, True
+
 
 _CODE_OF_CLASS: Final = {
     ErrorClass.VALIDATION: Code.VALIDATION_ERROR,
@@ -151,10 +128,6 @@ class PostroomError(Exception):
         self.retry_after_seconds = retry_after_seconds
         self.fields = tuple(fields)
         self.code = _CODE_OF_CLASS[self.error_class]
-
-    @property
-    def wire(self) -> Wire:
-        return WIRE[self.code]
 
     @property
     def retryable(self) -> bool:
@@ -268,7 +241,7 @@ class Refused(PostroomError):
 
     @property
     def retryable(self) -> bool:
-        return self.wire.retryable
+        return self.code.retryable
 
 
 class UserError(Exception):
@@ -377,14 +350,14 @@ def error_answer(error: PostroomError) -> dict[str, Any]:
 
 
 def failure_document(error: PostroomError) -> dict[str, Any]:
-    """How contacts, intents and the adapters say no, over HTTP and as tools; `error.wire.status` goes with it."""
+    """How contacts, intents and the adapters say no, over HTTP and as tools; `error.code.status` goes with it."""
     return {
         "ok": False,
         "error": {
             "code": str(error.code),
             "message": error.message,
-            "category": str(error.wire.category),
-            "retryable": error.wire.retryable,
+            "category": str(error.code.category),
+            "retryable": error.code.retryable,
             "fields": field_list(error.fields),
         },
     }
