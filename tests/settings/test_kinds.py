@@ -46,10 +46,10 @@ def package(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def config(home: Path, package: Path, settings: str) -> subprocess.CompletedProcess[str]:
+def config(home: Path, package: Path, settings: str, command: str = "config") -> subprocess.CompletedProcess[str]:
     (home / "postroom.toml").write_text(settings)
     return subprocess.run(
-        [sys.executable, "-m", "postroom", "config", "--json", "--home", str(home)],
+        [sys.executable, "-m", "postroom", command, "--json", "--home", str(home)],
         env={**os.environ, "PYTHONPATH": str(package)},
         capture_output=True,
         text=True,
@@ -76,6 +76,16 @@ def test_what_is_wrong_with_such_a_kind_is_said_in_one_sentence(home: Path, pack
     assert "there is no such kind, did you mean 'pigeon'? There are telegram, email, " in near
     assert "unknown key 'channels.roof.rings', did you mean 'ring'?" in key and "canary" not in key
     assert "channels.roof.kind: the kind 'lost' cannot be loaded: there is no nowhere:KIND." in lost
+
+
+@pytest.mark.requirement("house:channel-kinds")
+def test_the_doctor_says_of_a_kind_that_its_channel_is_not_there(home: Path, package: Path) -> None:
+    table = '[channels.roof]\nkind = "pigeon"\nloft = "east"\nring = "canary"\n'
+
+    told = config(home, package, table, "doctor")
+
+    assert "not_loaded_by_settings:Pigeon cannot be loaded" in told.stdout, told.stderr
+    assert "canary" not in told.stdout + told.stderr and "Traceback" not in told.stderr
 
 
 @pytest.mark.requirement("house:channel-kinds")

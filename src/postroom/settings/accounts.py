@@ -115,7 +115,10 @@ class ChannelKind:
 
     def _loaded(self) -> Any:
         module, _, name = self.channel.partition(":")
-        return getattr(import_module(module), name)
+        try:
+            return getattr(import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise SettingsError(f"{self.channel} cannot be loaded: {error}; install its package again") from None
 
 
 # Where the folders are found: ours first, then those of anybody whose package is installed beside us.
