@@ -13,8 +13,9 @@ from tests.channels.matrix.person import AT_MS, PERSON, ROOM, US, Homeserver, ev
 from postroom.channels.matrix.channel import Matrix
 from postroom.kernel.values.errors import TargetUnavailable
 from postroom.message.inbound import InboundMessage
-from postroom.testing import HttpProvider, reply
+from postroom.testing import HttpProvider, raw_reply, reply
 
+PLACE = "/_matrix/client/v1/media/download/elsewhere.example:8448/Ab_c-1"
 GROUP = "!group:example.org"
 DAY_MS = 24 * 3600 * 1_000
 
@@ -96,6 +97,22 @@ async def test_what_says_nothing_is_not_heard(channel: Matrix, home: Homeserver)
     events = await heard(channel)
 
     assert [one.text for one in events] == [None, "kettle"], "the name of a file is nobody's words"
+
+
+async def test_a_file_comes_by_way_of_our_homeserver_with_the_words_beside_it(
+    channel: Matrix, server: HttpProvider, home: Homeserver
+) -> None:
+    picture = {"msgtype": "m.image", "url": "mxc://elsewhere.example:8448/Ab_c-1", "info": {"size": 3}}
+    home.say({**picture, "body": "The invoice", "filename": "invoice.jpg"})
+    home.say({"msgtype": "m.file", "body": "secret.pdf", "file": {"url": "mxc://example.org/e2ee"}})
+    first, second = await heard(channel)
+
+    server.aside = lambda request: raw_reply(200, b"jpg") if request.path.endswith(PLACE) else reply(404, {})
+    (brought,), (encrypted,) = await channel.bring_files(first, 10.0), await channel.bring_files(second, 10.0)
+
+    assert (first.text, brought.name, brought.content) == ("The invoice", "invoice.jpg", b"jpg")
+    assert (second.text, encrypted.content) == (None, None) and "encrypted" in encrypted.problem
+    assert server.asides[-1].headers["authorization"] == f"Bearer {TOKEN}"
 
 
 async def test_history_of_a_room_that_we_come_into_is_no_news(channel: Matrix, home: Homeserver) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from urllib.parse import quote, urlencode
 
 from postroom.channels.matrix.building import is_user
-from postroom.channels.shared import asked, base_url, blameless
+from postroom.channels.shared import asked, base_url, blameless, fetched
 from postroom.kernel.http.answers import (
     JsonBody,
     JsonObject,
@@ -21,11 +23,13 @@ from postroom.kernel.http.answers import (
 )
 from postroom.kernel.http.call import HttpAnswer, HttpCall
 from postroom.kernel.values.errors import CredentialsRefused, PostroomError, TargetUnavailable, ValidationError
+from postroom.message.inbound import InboundFile
 
 _BAD_TOKEN: Final = frozenset(
     {"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED", "M_USER_SUSPENDED"}
 )
 _NOT_NOW: Final = frozenset({"M_RESOURCE_LIMIT_EXCEEDED", "M_CONSENT_NOT_GIVEN", "M_UNRECOGNIZED"})
+MEDIA: Final = re.compile(r"mxc://([A-Za-z0-9.:\[\]-]{1,255})/([A-Za-z0-9_-]{1,255})")
 DUPLICATE_REACTION: Final = "M_DUPLICATE_ANNOTATION"
 
 
@@ -85,6 +89,16 @@ class MatrixApi:
                 raise TargetUnavailable("Matrix did not say who we are")
             self._user = str(found)
         return self._user
+
+    async def fetch(self, file: InboundFile, timeout_seconds: float) -> InboundFile:
+        """By way of our homeserver, wherever the file was uploaded."""
+        named = MEDIA.fullmatch(file.reference)
+        if file.problem or named is None:
+            return file
+        url = f"{self.base_url}/_matrix/client/v1/media/download/{quote(named[1], safe='')}/{named[2]}"
+        headers = {"Authorization": f"Bearer {self._token}"}
+        found = await fetched(self._http, "Matrix", replace(file, reference=url), headers, timeout_seconds)
+        return replace(found, reference=file.reference)
 
     def refusal(self, answer: HttpAnswer, private: Iterable[str] = ()) -> PostroomError:
         told, status = json_object(answer.body), answer.status

@@ -20,7 +20,7 @@ from postroom.kernel.values.errors import OutcomeUncertain, PostroomError
 from postroom.kernel.values.ids import to_us
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import Message, Receipt, ReceiptKind
-from postroom.message.inbound import Listened
+from postroom.message.inbound import InboundFile, InboundMessage, Listened
 from postroom.settings.accounts import Surroundings
 
 _TYPING_SECONDS = 30
@@ -79,6 +79,10 @@ class Matrix:
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
         return await self._listening.listen(position, timeout_seconds)
+
+    async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
+        ends_at = time.monotonic() + timeout_seconds
+        return [await self._api.fetch(one, ends_at - time.monotonic()) for one in message.offers]
 
     async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
         return await self._typing(place, timeout_seconds, {"typing": True, "timeout": _TYPING_SECONDS * 1_000})

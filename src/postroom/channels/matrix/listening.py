@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from postroom.channels.matrix.api import MatrixApi, below_room
+from postroom.channels.matrix.api import MEDIA, MatrixApi, below_room
 from postroom.channels.matrix.building import MESSAGE, address, is_event, is_user
 from postroom.channels.matrix.rooms import MatrixRooms
 from postroom.kernel.http.answers import JsonObject, as_object, json_object, objects_in
 from postroom.kernel.values.errors import PostroomError, TargetUnavailable
-from postroom.message.inbound import Flag, InboundMessage, Listened
+from postroom.message.inbound import Flag, InboundFile, InboundMessage, Listened
 
 _DAY_US: Final = 24 * 3600 * 1_000_000
 _MARGIN_SECONDS: Final = 10.0
@@ -38,6 +38,7 @@ _FILTER: Final = json.dumps(
         },
     }
 )
+_FILES: Final = ("m.file", "m.image", "m.audio", "m.video")
 _NO_WORDS: Final = frozenset({"m.notice"})
 _BEHIND_ANOTHER_NAME: Final = ("com.beeper.per_message_profile", "m.per_message_profile")
 _QUOTE: Final = re.compile(r"(?:> [^\n]*\n)+\n")  # how clients of old repeat, before the words, what is answered
@@ -66,15 +67,33 @@ def heard_in(channel: str, room: str, me: str, event: JsonObject, *, is_alone: b
         addressed=me in _mentioned(content),
         said_at_us=at_ms * 1_000 if isinstance(at_ms, int) else None,
         flags=flags,
+        offers=_offers(content),
     )
 
 
 def _words(content: JsonObject, *, is_answer: bool) -> str | None:
-    """Of a file the body is its name, and nobody's words."""
-    if content.get("msgtype") not in ("m.text", "m.emote", *_NO_WORDS):
+    """Of a file the body is its name and nobody's words, unless the name stands beside it."""
+    body, kind = str(content["body"]), content.get("msgtype")
+    if kind in _FILES and content.get("filename") in (None, body):
         return None
-    body = str(content["body"])
+    if kind not in ("m.text", "m.emote", *_NO_WORDS, *_FILES):
+        return None
     return _QUOTE.sub("", body, count=1) if is_answer and _QUOTE.match(body) else body
+
+
+def _offers(content: JsonObject) -> tuple[InboundFile, ...]:
+    if content.get("msgtype") not in _FILES:
+        return ()
+    url, size = content.get("url"), as_object(content.get("info")).get("size")
+    is_there = isinstance(url, str) and MEDIA.fullmatch(url) is not None
+    return (
+        InboundFile(
+            reference=str(url) if is_there else "",
+            name=str(content.get("filename") or content["body"]),
+            size=size if isinstance(size, int) else None,
+            problem="" if is_there else "it is encrypted, or nobody said where it lies",
+        ),
+    )
 
 
 def _flags(content: JsonObject) -> frozenset[Flag]:
