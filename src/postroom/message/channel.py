@@ -94,9 +94,6 @@ def _plain(identity: str) -> str:
     return str(int(identity)) if identity.isdecimal() else identity
 
 
-# Names that no account may have, because they mean something wherever a channel is named.
-
-
 # An account of a household on a channel.
 
 

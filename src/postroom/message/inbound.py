@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import Attachment
-
-if TYPE_CHECKING:
-    pass
 
 
 class Flag(StrEnum):
