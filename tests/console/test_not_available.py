@@ -15,7 +15,7 @@ from postroom.console.visit import Visit
 from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Slice, Tally, Took
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.kernel.database.engine import LivingWorker
-from postroom.kernel.guard.tools import person
+from postroom.kernel.guard.tools import anyone
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
 from postroom.kernel.values.principal import Principal
@@ -180,7 +180,7 @@ def away(is_on: bool = True) -> Approvals:
         clock=FakeClock(),
         mint=str,
         released=lambda: None,
-        may_decide=person,
+        may_decide=anyone,
         is_on=is_on,
     )
 
@@ -188,7 +188,7 @@ def away(is_on: bool = True) -> Approvals:
 async def test_approvals_that_are_away_are_not_nothing() -> None:
     pages = ApprovalPages(approvals=away(), letters=(), files=HeldFiles())
     rules = RulePages(approvals=away(), channels=["email"])
-    shown = await opened(approvals_section(pages, rules, person))
+    shown = await opened(approvals_section(pages, rules, anyone))
 
     assert "This source is not available just now." in shown
     assert "Nothing waits for you" not in shown
@@ -197,6 +197,6 @@ async def test_approvals_that_are_away_are_not_nothing() -> None:
 async def test_approvals_that_are_off_say_so() -> None:
     pages = ApprovalPages(approvals=away(is_on=False), letters=(), files=HeldFiles())
     rules = RulePages(approvals=away(is_on=False), channels=["email"])
-    shown = await opened(approvals_section(pages, rules, person))
+    shown = await opened(approvals_section(pages, rules, anyone))
 
     assert "Approvals are off" in shown

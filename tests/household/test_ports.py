@@ -20,7 +20,7 @@ from postroom.household.ports import build_sending, plain_routers
 from postroom.household.store import open_store
 from postroom.kernel.guard.http import Guard
 from postroom.kernel.guard.tokens import TokenFile
-from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, any_butler, operator
+from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, any_butler
 from postroom.kernel.running.clock import Overdue, SystemClock
 from postroom.kernel.serving.servers import bind, port_of, serving
 from postroom.kernel.values.errors import (
@@ -284,7 +284,7 @@ async def inside(home: Path, work: Callable[[], Awaitable[Outcome]] = fine) -> A
     tokens, seen = TokenFile(settings.tokens_file), list[Principal]()
     tokens.ensure([OPERATOR, HEALTH])
     tokens.create(ADA)
-    rules = {"deliver": any_butler, "echo": operator, "fail": operator, "hang": operator}
+    rules = dict.fromkeys(("deliver", "echo", "fail", "hang"), any_butler)
     server = GuardedServer("switchboard", ToolPolicy(rules, tokens))
 
     async def echo(word: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from postroom.household.people import knowing_people
 from postroom.household.store import open_store
 from postroom.inbox.model import NewNotification
 from postroom.kernel.guard.tokens import TokenFile
-from postroom.kernel.guard.tools import Rule, approver, person
+from postroom.kernel.guard.tools import Rule, anyone, approver
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import DeliveryId, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, TOKEN_META, Principal, Role
@@ -346,7 +346,7 @@ class Known:
 
 def add_one(server: MCPServer[Any]) -> dict[str, Rule]:
     server.add_tool(lambda: {"from": "one"}, name="one")
-    return {"one": person}
+    return {"one": anyone}
 
 
 def add_another_and_forget_its_rule(server: MCPServer[Any]) -> dict[str, Rule]:

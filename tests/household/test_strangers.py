@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
 from postroom.household.ports import butler_app
-from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, operator
+from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, any_butler
 from postroom.kernel.values.errors import HINTS, Code
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings import Settings
@@ -185,7 +185,7 @@ class Tokens:
 
 @pytest.fixture
 def declaring_server() -> GuardedServer:
-    one = GuardedServer("part", ToolPolicy({"plain": operator, "declaring": operator}, Tokens()))
+    one = GuardedServer("part", ToolPolicy({"plain": any_butler, "declaring": any_butler}, Tokens()))
 
     async def plain(region: str) -> dict[str, Any]:
         return {"region": region}

@@ -18,25 +18,11 @@ class AuditKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEntry:
+class NewAudit:
     """
     `actor` is a principal as everywhere (`operator`, `person:ann`); `subject` names what was acted on, such as
     `person:ann` or `dead_letter:…`; `door` is where it was done.
     """
-
-    id: str
-    at_us: int
-    actor: str
-    kind: AuditKind
-    act: str
-    subject: str = ""
-    detail: str = ""
-    door: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewAudit:
-    """An entry before it has its id and its moment."""
 
     actor: str
     kind: AuditKind
@@ -44,6 +30,14 @@ class NewAudit:
     subject: str = ""
     detail: str = ""
     door: str = "console"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry(NewAudit):
+    """As it was written down."""
+
+    id: str
+    at_us: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from pydantic import Field
 from tests.support.spans import recording
 
-from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, butler, caller, operator
+from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, any_butler, butler, caller
 from postroom.kernel.values.errors import HINTS, Code, StoreUnavailable
 from postroom.kernel.values.principal import OPERATOR, TOKEN_META, Principal
 
@@ -41,7 +41,7 @@ class Colour(StrEnum):
 
 
 def server(tokens: Tokens) -> GuardedServer:
-    rules = dict.fromkeys(("who", "shapes", "several", "crash", "riddle"), operator)
+    rules = dict.fromkeys(("who", "shapes", "several", "crash", "riddle"), any_butler)
     one = GuardedServer("part", ToolPolicy({**rules, "others": butler("general")}, tokens))
 
     async def who(context: Context[Any, Any], times: Annotated[int, Field(ge=0, le=3)] = 1) -> dict[str, Any]:
@@ -140,7 +140,7 @@ async def test_a_database_that_is_away_is_said_to_be_that() -> None:
         raise StoreUnavailable("the database cannot be reached")
 
     one.add_tool(lost)
-    one.policy.allow({"lost": operator})
+    one.policy.allow({"lost": any_butler})
     async with Client(one) as client:
         result = await client.call_tool("lost", {}, meta={TOKEN_META: "good"})  # type: ignore[arg-type]
     told = result.content[0].text  # type: ignore[union-attr]

@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, CheckConstraint, Column, Connection, Index, T
 
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery, NewAudit
 from postroom.kernel.database.engine import Database, insert_for
-from postroom.kernel.database.rows import read
+from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of
 
 _LONGEST_DETAIL: Final = 200
@@ -59,16 +59,8 @@ def _of_each(query: AuditQuery) -> list[AuditQuery]:
 
 def add_entry(connection: Connection, entry_id: str, new: NewAudit, now_us: int) -> None:
     """In the transaction of the act itself; under the id of a record of its own it stands there once."""
-    row = {
-        "id": entry_id,
-        "at": now_us,
-        "actor": new.actor,
-        "kind": str(new.kind),
-        "act": new.act[:_LONGEST_DETAIL],
-        "subject": new.subject[:_LONGEST_DETAIL],
-        "detail": new.detail[:_LONGEST_DETAIL],
-        "door": new.door,
-    }
+    short = {name: getattr(new, name)[:_LONGEST_DETAIL] for name in ("act", "subject", "detail")}
+    row = values(new, **short, id=entry_id, at=now_us)
     new_row = insert_for(connection, audit_entries).values(row)
     connection.execute(new_row.on_conflict_do_nothing(index_elements=["id"]))
 

@@ -75,7 +75,7 @@ class AnsweredOnce:
         clock: Clock,
         mint: Callable[[int], str],
         answered_by_key: Callable[[str], bool],
-        refuses_key: Callable[[str, str], bool] = lambda method, path: False,
+        refuses_key: Callable[[str, str], bool],
     ) -> None:
         self._app = app
         self._keys = keys

@@ -181,30 +181,11 @@ def principal_of(request: Request) -> Principal:
 Caller = Annotated[Principal, Depends(principal_of)]
 
 
-def allowing(rule: Callable[[Principal], bool]) -> Callable[[Principal], Principal]:
-    """A dependency that lets only some principals pass: `caller: Annotated[Principal, Depends(allowing(person))]`."""
-
-    def check(caller: Caller) -> Principal:
-        if not rule(caller):
-            raise HTTPException(403, f"{caller} may not do this")
-        return caller
-
-    return check
-
-
 def idempotency_key_of(request: Request) -> str | None:
     return checked_key(request.headers.getlist(HEADER))
 
 
-def _reserved_id_of(request: Request) -> str | None:
-    found = request.scope.get(RESERVED_ID)
-    return found if isinstance(found, str) else None
-
-
 IdempotencyKey = Annotated[str | None, Depends(idempotency_key_of)]
-ReservedId = Annotated[str | None, Depends(_reserved_id_of)]
-
-# Calls over MCP that take their time: as streams, or in sessions in which a person can be asked back.
 
 
 # Older clients of people that can show forms have sessions that stream, so that they can be asked back.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
@@ -60,10 +60,6 @@ def no_one(_: Principal) -> bool:
     return False
 
 
-def person(one: Principal) -> bool:
-    return one.is_person
-
-
 def approver(names: Collection[str]) -> Rule:
     """The owner and the operator, and the people who are named. No other token decides for the household."""
     return lambda one: one.is_owner or (one.is_person and one.name in names)
@@ -72,10 +68,6 @@ def approver(names: Collection[str]) -> Rule:
 def answers_for_themselves(names: Collection[str]) -> Rule:
     """Who may decide what was put to them: a person. A user's token may be a program's, so it must be named."""
     return lambda one: one.role is Role.PERSON or approver(names)(one)
-
-
-def operator(one: Principal) -> bool:
-    return one.role is Role.OPERATOR
 
 
 class ToolPolicy:
@@ -179,13 +171,12 @@ class GuardedServer(OwnWordsServer):
         policy: ToolPolicy,
         *,
         description: str | None = None,
-        more: Sequence[ServerMiddleware[Any]] = (),
     ) -> None:
         self.policy = policy
         self.not_here: dict[str, str] = {}  # tools that one may look for here, each with what to do instead
         super().__init__(name, description=description, version=package_version(), log_level="WARNING")
         self._for_a_wire = tuple(self.middleware)
-        self.middleware.extend((policy, *more))
+        self.middleware.append(policy)
 
     def add_made(self, tool: Tool, rule: Rule) -> None:
         """One that says itself what is wrong with its arguments, and who may call it."""

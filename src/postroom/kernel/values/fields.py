@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Set
 from difflib import get_close_matches
-from math import isfinite
 from typing import Any, Final, TypeVar
 
 from postroom.kernel.values.errors import FieldError, ValidationError
@@ -30,69 +29,43 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 # What is wrong with a field, in our words: the library's would repeat what was sent and point to its own pages.
 
 _PLACES: Final = ("body", "query", "path", "header")
-_PLAIN: Final = {
-    "missing": "is required",
-    "extra_forbidden": "unknown field",
-    "string_type": "must be text",
-    "string_unicode": "is not valid Unicode",
-    "string_pattern_mismatch": "does not have the right form",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "int_parsing_size": "is too large a number",
-    "float_type": "must be a number",
-    "float_parsing": "must be a number",
-    "finite_number": "must be a finite number",
-    "dict_type": "must be an object",
-    "model_type": "must be an object",
-    "model_attributes_type": "must be an object",
-    "list_type": "must be a list",
-    "tuple_type": "must be a list",
+_FAULTS: Final = {
+    "missing": ("required", "is required"),
+    "extra_forbidden": ("unknown_field", "unknown field"),
+    "string_type": ("string_required", "must be text"),
+    "string_unicode": ("invalid", "is not valid Unicode"),
+    "string_pattern_mismatch": ("invalid", "does not have the right form"),
+    "string_too_short": ("too_short", "must have at least {min_length} characters"),
+    "string_too_long": ("too_long", "must have at most {max_length} characters"),
+    "too_short": ("too_short", "must have at least {min_length} {things}"),
+    "too_long": ("too_long", "must have at most {max_length} {things}"),
+    "literal_error": ("not_allowed", "must be one of {expected}"),
+    "enum": ("not_allowed", "must be one of {expected}"),
+    "greater_than_equal": ("out_of_range", "must be at least {ge}"),
+    "greater_than": ("out_of_range", "must be more than {gt}"),
+    "less_than_equal": ("out_of_range", "must be at most {le}"),
+    "less_than": ("out_of_range", "must be less than {lt}"),
+    "bool_type": ("bool_required", "must be true or false"),
+    "bool_parsing": ("bool_required", "must be true or false"),
+    "int_type": ("number_required", "must be a whole number"),
+    "int_parsing": ("number_required", "must be a whole number"),
+    "int_from_float": ("number_required", "must be a whole number"),
+    "int_parsing_size": ("invalid", "is too large a number"),
+    "float_type": ("number_required", "must be a number"),
+    "float_parsing": ("number_required", "must be a number"),
+    "finite_number": ("invalid", "must be a finite number"),
+    "dict_type": ("object_required", "must be an object"),
+    "model_type": ("object_required", "must be an object"),
+    "model_attributes_type": ("object_required", "must be an object"),
+    "list_type": ("list_required", "must be a list"),
+    "tuple_type": ("list_required", "must be a list"),
 }
-_BOUNDS: Final = {
-    "greater_than_equal": ("ge", "must be at least {}"),
-    "greater_than": ("gt", "must be more than {}"),
-    "less_than_equal": ("le", "must be at most {}"),
-    "less_than": ("lt", "must be less than {}"),
-    "literal_error": ("expected", "must be one of {}"),
-    "enum": ("expected", "must be one of {}"),
-    "string_too_short": ("min_length", "must have at least {} characters"),
-    "string_too_long": ("max_length", "must have at most {} characters"),
-}
-_LENGTHS: Final = {"too_short": ("min_length", "at least"), "too_long": ("max_length", "at most")}
-
-
-_CODES: Final = {
-    "missing": "required",
-    "extra_forbidden": "unknown_field",
-    "string_type": "string_required",
-    "string_too_long": "too_long",
-    "string_too_short": "too_short",
-    "literal_error": "not_allowed",
-    "enum": "not_allowed",
-    "greater_than_equal": "out_of_range",
-    "greater_than": "out_of_range",
-    "less_than_equal": "out_of_range",
-    "less_than": "out_of_range",
-    "dict_type": "object_required",
-    "model_type": "object_required",
-    "model_attributes_type": "object_required",
-    "list_type": "list_required",
-    "tuple_type": "list_required",
-    "bool_type": "bool_required",
-    "bool_parsing": "bool_required",
-    "int_type": "number_required",
-    "int_parsing": "number_required",
-    "int_from_float": "number_required",
-    "float_type": "number_required",
-    "float_parsing": "number_required",
-}
-"""What the library calls a fault, and what every answer of ours calls it."""
-OWN_CODES: Final = frozenset(
+"""What the library calls a fault: what every answer of ours calls it, and says of it."""
+_UNFORESEEN: Final = ("invalid", "is not valid")
+_OWN_CODES: Final = frozenset(
     {"blank", "invalid", "invalid_text", "out_of_range", "not_allowed", "in_the_past", "required"}
 )
+"""Of our own checks, which say themselves what is wrong."""
 
 
 def field_error(item: Mapping[str, Any]) -> FieldError:
@@ -100,34 +73,27 @@ def field_error(item: Mapping[str, Any]) -> FieldError:
     place = item["loc"][1:] if item["loc"] and item["loc"][0] in _PLACES else item["loc"]
     path = ".".join(printable(part) for part in place)
     kind = str(item["type"])
-    code = kind if kind in OWN_CODES or kind in _LENGTHS else _CODES.get(kind, "invalid")
+    code = kind if kind in _OWN_CODES else _FAULTS.get(kind, _UNFORESEEN)[0]
     return FieldError(path or str(item["loc"][0] if item["loc"] else "body"), words(item), code)
 
 
 def words(item: Mapping[str, Any]) -> str:
-    code, context = str(item["type"]), item.get("ctx") or {}
-    if code in OWN_CODES:
-        return str(item["msg"])  # one of our own checks
-    if code in _PLAIN:
-        return _PLAIN[code]
-    if code in _BOUNDS and _BOUNDS[code][0] in context:
-        name, sentence = _BOUNDS[code]
-        return sentence.format(str(_plain(context[name])).replace("'", ""))
-    if code in _LENGTHS and _LENGTHS[code][0] in context:
-        name, bound = _LENGTHS[code]
-        return f"must have {bound} {context[name]} {_counted(item.get('input'))}"
-    if code == "value_error" and isinstance(context.get("error"), ValueError):
-        return str(context["error"])  # one of our own checks
-    return "is not valid"
+    kind, context = str(item["type"]), item.get("ctx") or {}
+    if kind in _OWN_CODES:
+        return str(item["msg"])
+    if kind == "value_error" and isinstance(context.get("error"), ValueError):
+        return str(context["error"])
+    bounds = {name: str(_plain(bound)).replace("'", "") for name, bound in context.items()}
+    # A text that may be absent is measured by the library as if it were a list.
+    things = "characters" if isinstance(item.get("input"), str) else "items"
+    try:
+        return _FAULTS.get(kind, _UNFORESEEN)[1].format_map({**bounds, "things": things})
+    except KeyError:  # a version of the library that tells no bound
+        return _UNFORESEEN[1]
 
 
 def _plain(bound: object) -> object:
     return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
-
-
-def _counted(value: object) -> str:
-    """A text that may be absent is measured by the library as if it were a list."""
-    return "characters" if isinstance(value, str) else "items"
 
 
 # Read an untrusted object field by field, keeping every complaint.
@@ -217,10 +183,8 @@ class Fields:
             return None
         return self.text(name, maximum=maximum, required=False).strip() or None
 
-    def choice(self, name: str, allowed: Collection[str], *, default: str | None = None) -> str:
+    def choice(self, name: str, allowed: Collection[str]) -> str:
         value = self._data.get(name)
-        if value is None and default is not None:
-            return default
         if isinstance(value, str) and value in allowed:
             return value
         options = ", ".join(sorted(allowed) if isinstance(allowed, Set) else allowed)
@@ -266,9 +230,6 @@ def web_address(host: str, port: int) -> str:
     return f"http://{in_url(host)}:{port}"
 
 
-# JSON and text that every store can keep and every reader can read.
-
-
 # Text that every store can keep, made of text that some cannot.
 
 _REPLACEMENT: Final = "\ufffd"
@@ -279,7 +240,7 @@ def storable(text: str) -> str:
     A NUL and half a surrogate pair become U+FFFD; two halves that belong together become their character.
 
     For what a model said, which cannot be refused any more. An argument that comes
-    through a door is refused with its field instead (`fields.text_problem`).
+    through a door is refused with its field instead (`text_problem`).
     """
     if text_problem(text) is None:
         return text
@@ -288,7 +249,6 @@ def storable(text: str) -> str:
 
 
 # JSON that every reader can read: Python would write NaN and Infinity, which JSON does not have.
-
 
 Document = dict[str, Any]
 """What is said in JSON at a door, or was written there."""
@@ -339,7 +299,7 @@ def unsendable(value: object, path: str, depth: int = 0) -> list[FieldError]:
     if isinstance(value, str):
         problem = text_problem(value)
         return [FieldError(path or "body", problem, "invalid_text")] if problem else []
-    if isinstance(value, float) and not isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         return [FieldError(path or "body", "must be a finite number", "finite_number")]
     found: list[FieldError] = []
     if isinstance(value, Mapping):
