@@ -26,11 +26,11 @@ Kept = TypeVar("Kept")
 
 class FilterKind(StrEnum):
     SEARCH = "search"
+    NAME = "name"  # a search that stands alone, in one line
     TEXT = "text"
     CHOICE = "choice"
     MOMENT = "moment"
     TICK = "tick"
-    KEPT = "kept"  # in the address and in no field: whose list it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,28 +44,17 @@ class Filter:
     hint: str = ""
 
 
-def searched_by(hint: str, title: str = "Search") -> Filter:
-    return Filter(name="q", title=title, kind=FilterKind.SEARCH, hint=hint)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """`place` is where it stands on a phone, where a row takes two lines; the macro named like it writes a cell."""
-
-    title: str
-    place: str = ""
-
-    @property
-    def macro(self) -> str:
-        return self.title.lower().replace(" ", "_")
+def searched_by(hint: str) -> Filter:
+    return Filter(name="q", title="Search", kind=FilterKind.SEARCH, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class Shelves:
-    """The states a list is sorted by, one of which is shown; the first one when nothing else is asked for."""
+    """The states a list is sorted by, one of which is shown: the first one, and where one searches, `searched`."""
 
     name: str
     words: Mapping[str, str]
+    searched: str = ""
 
 
 # -- What one request asks for, and what was found --
@@ -92,11 +81,10 @@ class Found(Generic[Row]):
     unfinished: bool = False
     places: Iterable[Place] = ()
     ids: Iterable[str] = ()
-    counts: Mapping[str, int | None] = field(default_factory=dict)
-    """Beside the words of the shelves."""
+    counts: Mapping[str, str] = field(default_factory=dict)
+    """How many lie on each of the shelves, in words."""
     around: Mapping[str, Any] = field(default_factory=dict)
     """What the macros of this list need beside its rows."""
-    status: int = 200
 
 
 def paged(rows: Sequence[Kept], size: int, cursor_of: Callable[[Kept], str]) -> tuple[Sequence[Kept], str | None]:
@@ -107,8 +95,9 @@ def paged(rows: Sequence[Kept], size: int, cursor_of: Callable[[Kept], str]) -> 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPage(Generic[Row]):
     """
-    `parts` is a template of macros: one for each column or `card` for a row without columns, `nothing` for an empty
-    list, and where a list has more than rows: `head`, `above`, `around`, `below`, `after`.
+    `parts` is a template of macros: one named after each column, or `card` for a row without any; `nothing` for an
+    empty list; and where a list has more than rows: `head`, `above` the shelves, `first` below them, `around` the
+    rows, `below` them and `after` all that brings itself up to date.
 
     `find` may also answer by itself, such as with the one page that somebody looks for.
     """
@@ -120,26 +109,33 @@ class ListPage(Generic[Row]):
     caption: str = ""
     filters: Sequence[Filter] = ()
     shelves: Shelves | None = None
-    columns: Sequence[Column] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """By its title the place of each on a phone, where a row takes two lines; without a place it names the row."""
     look: str = ""  # of its table or its cards
     live: str = ""  # upon which events it brings itself up to date
     said: str = "The list was brought up to date."
     older: str = "Older"
     newest: str = "Newest"
+    kept: Mapping[str, str] = field(default_factory=dict)
+    """What the addresses of all its pages carry, such as whose list it is."""
+    path: str = ""
+    """Where it stands, if that is not where the form was sent to that it answers."""
+    status: int = 200
 
     async def show(self, visit: Visit) -> Response:
         asked, problem = self.asked(visit), ""
-        found: Found[Row] | Response = Found(rows=(), status=400)
+        found: Found[Row] | Response = Found(rows=())
         try:
             found = await self.find(visit, asked)
         except ValidationError as error:
             problem = error.message
         if isinstance(found, Response):
             return found
+        path = self.path or visit.request.url.path
         return visit.show(
             "list.html",
-            status=found.status,
-            page=ShownList(listed=self, asked=asked, found=found, path=visit.request.url.path, problem=problem),
+            status=400 if problem else self.status,
+            page=ShownList(listed=self, asked=asked, found=found, path=path, problem=problem),
             names=await visit.names(found.places, found.ids),
             zone=visit.zone,
             **found.around,
@@ -177,16 +173,12 @@ class ShownList(Generic[Row]):
         return self.asked.before is None
 
     @property
-    def fields(self) -> Sequence[Filter]:
-        return [one for one in self.listed.filters if one.kind is not FilterKind.KEPT]
-
-    @property
     def is_only_searched(self) -> bool:
-        return [one.kind for one in self.fields] == [FilterKind.SEARCH]
+        return [one.kind for one in self.listed.filters] == [FilterKind.NAME]
 
     @property
     def in_use(self) -> int:
-        return sum(1 for one in self.fields if self.asked[one.name])
+        return sum(1 for one in self.listed.filters if self.asked[one.name])
 
     @property
     def here(self) -> str:
@@ -196,10 +188,19 @@ class ShownList(Generic[Row]):
     def older(self) -> str:
         return self.address(cursor=self.found.older) if self.found.older else ""
 
+    @property
+    def carried(self) -> Mapping[str, str]:
+        """By the form that narrows it down, beside its fields."""
+        shelves = self.listed.shelves
+        if shelves is None:
+            return self.listed.kept
+        begun = shelves.searched if shelves.searched and not self.in_use else self.shelf
+        return {**self.listed.kept, shelves.name: begun}
+
     def address(self, cursor: str = "", shelf: str | None = None) -> str:
         """Of the same list, with all that was asked for."""
-        said = dict(self.asked.values)
+        said = {**self.asked.values, **self.listed.kept}
         if self.listed.shelves is not None:
-            said[self.listed.shelves.name] = self.asked.shelf if shelf is None else shelf
-        kept = {name: value for name, value in {**said, CURSOR: cursor}.items() if value}
-        return f"{self.path}?{urlencode(kept)}" if kept else self.path
+            said[self.listed.shelves.name] = self.shelf if shelf is None else shelf
+        wanted = {name: value for name, value in {**said, CURSOR: cursor}.items() if value}
+        return f"{self.path}?{urlencode(wanted)}" if wanted else self.path

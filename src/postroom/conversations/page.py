@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
-from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from postroom.attention.pages.shown import is_somebody, own_id
 from postroom.console.frame import NavigationGroup
+from postroom.console.lists import Filter, FilterKind, Found, ListPage, ListQuery, searched_by
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.console.words import state_tone, state_word
 from postroom.conversations.history import Histories, Lately
@@ -28,7 +29,7 @@ from postroom.questions.model import QuestionStatus
 _PAGE_SIZE: Final = 50
 _MOST_PEOPLE: Final = 50
 _MOST_FOUND: Final = 20
-_LONGEST: Final = 128
+Talk = tuple[Person, HistoryLine | None]
 _TONES: Final[Mapping[str, str]] = {
     InboundStatus.RECEIVED: "wait",
     InboundStatus.ROUTED: "wait",
@@ -48,45 +49,63 @@ class TalkPages:
     sessions: SessionsToday
     channels: Sequence[str]
 
-    async def show(self, visit: Visit) -> Response:
+    def listed(self) -> ListPage[Talk]:
+        return ListPage(
+            title="Conversations",
+            lead="With whom something was said lately, both ways. Open a person to read all of it.",
+            parts="conversations.html",
+            caption="People, the newest conversation first",
+            look="talks",
+            find=self._find,
+            filters=(searched_by("A name, another name, or an address"),),
+            columns={"Person": "", "Last said": "excerpt", "State": "state", "Where": "from", "When": "when"},
+            live="sse:conversations throttle:3s, sse:deliveries throttle:3s",
+        )
+
+    async def _find(self, visit: Visit, asked: ListQuery) -> Found[Talk] | Response:
         """The owner sees with whom something was said; everybody else goes to their own."""
         if not visit.principal.is_owner:
             return visit.go(f"/conversations/{own_id(visit)}")
-        words = visit.query.get("q", "")[:255].strip()
-        lasts = await self.lately.last(_MOST_PEOPLE)
-        people = await self._listed(words, lasts)
-        names = await visit.names(ids=[one.id for one, _ in people])
-        return visit.show("conversations.html", words=words, people=people, names=names, state=line_state)
+        talks = await self._listed(asked["q"], await self.lately.last(_MOST_PEOPLE))
+        return Found(rows=talks, ids=[one.id for one, _ in talks], around={"state_of": line_state})
 
     async def one(self, visit: Visit) -> Response:
         person = await self._person(visit)
-        asked = {name: visit.query.get(name, "").strip()[:_LONGEST] for name in ("butler", "channel")}
-        before = visit.query.get("cursor", "")[:_LONGEST] or None
-        found = await self.history.of(
-            person,
-            HistoryQuery(
-                limit=_PAGE_SIZE, before=before, butler=asked["butler"] or None, channel=asked["channel"] or None
+        listed = ListPage(
+            title=f"{person.name} · Conversations",
+            parts="conversation.html",
+            find=partial(self._lines, person),
+            filters=(
+                Filter(name="butler", title="Butler", kind=FilterKind.TEXT),
+                Filter(name="channel", title="Channel", options=[(one, one) for one in self.channels]),
             ),
+            live="sse:conversations throttle:2s, sse:deliveries throttle:2s, sse:questions throttle:2s",
+            said="The conversation was brought up to date.",
         )
-        return visit.show(
-            "conversation.html",
-            person=person,
-            asked=asked,
-            lines=found.lines,
-            names=await visit.names(
-                [(one.channel, one.address) for one in found.lines if one.channel and one.address], [person.id]
-            ),
-            link=line_link,
-            state=line_state,
-            channels=[(one, one) for one in self.channels],
-            sessions=await self.sessions.of(person.id, visit.now_us),
-            per_day=self.sessions.per_day,
-            sees_everybody=visit.principal.is_owner,
-            is_first=before is None,
-            more=_more(person, asked, found.before),
+        return await listed.show(visit)
+
+    async def _lines(self, person: Person, visit: Visit, asked: ListQuery) -> Found[HistoryLine]:
+        query = HistoryQuery(
+            limit=_PAGE_SIZE, before=asked.before, butler=asked["butler"] or None, channel=asked["channel"] or None
+        )
+        found = await self.history.of(person, query)
+        return Found(
+            rows=found.lines,
+            older=found.before,
+            unfinished=not found.lines and found.before is not None,
+            places=[(one.channel, one.address) for one in found.lines if one.channel and one.address],
+            ids=[person.id],
+            around={
+                "person": person,
+                "link": line_link,
+                "state_of": line_state,
+                "sessions": await self.sessions.of(person.id, visit.now_us),
+                "per_day": self.sessions.per_day,
+                "sees_everybody": visit.principal.is_owner,
+            },
         )
 
-    async def _listed(self, words: str, lasts: Mapping[str, HistoryLine]) -> list[tuple[Person, HistoryLine | None]]:
+    async def _listed(self, words: str, lasts: Mapping[str, HistoryLine]) -> list[Talk]:
         if words:
             found = await self.people.search(HOUSEHOLD_OWNER, words, after=None, limit=_MOST_FOUND)
             return [(one, lasts.get(one.id)) for one in found]
@@ -122,19 +141,12 @@ def line_state(line: HistoryLine) -> tuple[str, str]:
     return line.status.capitalize(), _TONES.get(line.status, "plain")
 
 
-def _more(person: Person, asked: Mapping[str, str], before: str | None) -> str | None:
-    if before is None:
-        return None
-    kept = {name: value for name, value in asked.items() if value}
-    return f"{ROOT}/conversations/{person.id}?" + urlencode({**kept, "cursor": before})
-
-
 def conversations_section(pages: TalkPages) -> ConsoleSection:
     return ConsoleSection(
         name="Conversations",
         group=NavigationGroup.YOURS,
         pages=(
-            ConsolePage("/conversations", pages.show, open_to=is_somebody),
+            ConsolePage("/conversations", pages.listed().show, open_to=is_somebody),
             ConsolePage("/conversations/{id}", pages.one, open_to=is_somebody),
         ),
     )

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from postroom.console.frame import Names, ShownPerson, actor_id, actors
-from postroom.console.lists import Column, Filter, Found, ListPage, ListQuery, paged
+from postroom.console.lists import Filter, Found, ListPage, ListQuery, paged
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery, NewAudit, Noted
 from postroom.kernel.database.audit import StoredAudit
@@ -295,13 +295,7 @@ class AuditPages:
                 ),
                 Filter(name="kind", title="Kind", options=[(str(one), str(one).capitalize()) for one in AuditKind]),
             ),
-            columns=(
-                Column("Who"),
-                Column("What", "excerpt"),
-                Column("Kind", "state"),
-                Column("Where", "from"),
-                Column("When", "when"),
-            ),
+            columns={"Who": "", "What": "excerpt", "Kind": "state", "Where": "from", "When": "when"},
         )
         return await listed.show(visit)
 

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from postroom.console.lists import Column, Filter, FilterKind, Found, ListPage, ListQuery, searched_by
+from postroom.console.lists import Filter, FilterKind, Found, ListPage, ListQuery, searched_by
 from postroom.console.live import Bulk, Tools
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.delivery.afterwards.dead_letters import objections
@@ -69,13 +69,7 @@ class _Pages:
                 Filter(name="origin", title="From", kind=FilterKind.TEXT),
                 Filter(name="discarded", title="Also discarded ones", kind=FilterKind.TICK),
             ),
-            columns=(
-                Column("Choose", "choose"),
-                Column("To"),
-                Column("What went wrong", "excerpt"),
-                Column("State", "state"),
-                Column("When", "when"),
-            ),
+            columns={"Choose": "choose", "To": "", "What went wrong": "excerpt", "State": "state", "When": "when"},
         )
 
     async def _page(self, _visit: Visit, asked: ListQuery) -> Found[DeadLetter]:

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from postroom.console.frame import Place
-from postroom.console.lists import Column, Filter, FilterKind, Found, ListPage, ListQuery, searched_by
+from postroom.console.lists import Filter, FilterKind, Found, ListPage, ListQuery, searched_by
 from postroom.console.live import Tools, asked
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.console.words import state_word
@@ -73,13 +73,7 @@ def deliveries_section(
             Filter(name="since", title="After", kind=FilterKind.MOMENT),
             Filter(name="until", title="Before", kind=FilterKind.MOMENT),
         ),
-        columns=(
-            Column("To"),
-            Column("Message", "excerpt"),
-            Column("State", "state"),
-            Column("From", "from"),
-            Column("When", "when"),
-        ),
+        columns={"To": "", "Message": "excerpt", "State": "state", "From": "from", "When": "when"},
         live="sse:deliveries throttle:3s",
     )
 
