@@ -87,11 +87,11 @@ async def test_a_search_finds_by_name_alias_script_and_address(site: Site) -> No
     page = await site.signed_in(path="/people")
     for kind, words in SEARCHES.items():
         await page.get_by_label("Search people").fill(words)
-        await page.get_by_role("button", name="Search").click()
+        await page.get_by_role("button", name="Find").click()
         await expect(page.locator(row(page, "Galina Orlova")), kind).to_be_visible()
         await expect(page.locator(row(page, "Doctor Weiss")), kind).to_have_count(0)
     await page.get_by_label("Search people").fill("100% nobody_")
-    await page.get_by_role("button", name="Search").click()
+    await page.get_by_role("button", name="Find").click()
     await expect(page.get_by_text("Nobody found")).to_be_visible()
 
 

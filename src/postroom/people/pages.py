@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from postroom.attention.attention import Attention
 from postroom.attention.pages.shown import policy_words
+from postroom.console.lists import Filter, FilterKind, Found, ListPage, ListQuery, paged
 from postroom.console.visit import ConsolePage, ConsoleSection, Form, Visit
 from postroom.console.words import channel_word
 from postroom.conversations.history import Histories
@@ -46,19 +47,36 @@ class ContactPages:
     sessions: SessionsToday
     overviews: PersonOverviews
 
-    async def show(self, visit: Visit) -> Response:
-        book, words = book_of(visit.principal), visit.query.get("q", "")[:255]
-        after = visit.query.get("cursor", "")[:128] or None
-        found = await self.people.store.search(book, words, after=after, limit=PAGE_SIZE + 1)
-        return visit.show(
-            "contacts.html",
-            words=words,
-            people=found[:PAGE_SIZE],
-            names=await visit.names(ids=[one.id for one in found]),
-            owner_id=OWNER if book == HOUSEHOLD_OWNER else "",
-            next_cursor=found[PAGE_SIZE - 1].id if len(found) > PAGE_SIZE else None,
-            is_first=after is None,
-            remembered=await self.choices.listed(book, after=None, limit=_MOST_REMEMBERED) if after is None else [],
+    def listed(self) -> ListPage[Person]:
+        return ListPage(
+            title="People",
+            parts="contacts.html",
+            caption="People by name",
+            look="folk",
+            find=self._find,
+            filters=(Filter(name="q", title="Search people", kind=FilterKind.NAME, hint="Name or address"),),
+            columns={
+                "Name": "",
+                "Also called": "aside wrap",
+                "Addresses": "excerpt",
+                "Role": "state",
+                "Zone": "aside wrap",
+                "Trust": "when",
+            },
+            older="More",
+            newest="First page",
+        )
+
+    async def _find(self, visit: Visit, asked: ListQuery) -> Found[Person]:
+        book = book_of(visit.principal)
+        found = await self.people.store.search(book, asked["q"], after=asked.before, limit=PAGE_SIZE + 1)
+        people, older = paged(found, PAGE_SIZE, lambda one: one.id)
+        remembered = [] if asked.before else await self.choices.listed(book, after=None, limit=_MOST_REMEMBERED)
+        return Found(
+            rows=people,
+            older=older,
+            ids=[one.id for one in people],
+            around={"owner_id": OWNER if book == HOUSEHOLD_OWNER else "", "remembered": remembered},
         )
 
     async def blank(self, visit: Visit) -> Response:
@@ -189,7 +207,7 @@ def contacts_section(pages: ContactPages) -> ConsoleSection:
     return ConsoleSection(
         name="People",
         pages=(
-            ConsolePage("/people", pages.show, open_to=has_book),
+            ConsolePage("/people", pages.listed().show, open_to=has_book),
             ConsolePage("/people", pages.add, "POST", open_to=has_book),
             ConsolePage("/people/new", pages.blank, open_to=has_book),
             ConsolePage("/people/remembered/{id}/forget", pages.forget, "POST", open_to=has_book),
