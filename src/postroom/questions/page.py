@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from postroom.console.frame import NavigationGroup
+from postroom.console.lists import Filter, FilterKind, Found, ListPage, ListQuery, Shelves, paged
 from postroom.console.visit import TOKEN_FIELD, ConsolePage, ConsoleSection, Form, Visit
 from postroom.kernel.text.visible import findings
 from postroom.kernel.values.errors import Code, Refused
@@ -34,9 +35,20 @@ from postroom.questions.store.questions import QuestionFigures
 _PAGE_SIZE: Final = 20
 _IN_PLACE: Final = 5  # so many stand on other pages
 _ALL: Final = "all"
+_ASKED_OF: Final = Filter(
+    name="q", title="Search by the person who is asked", kind=FilterKind.NAME, hint="Who is asked"
+)
+_SHELVES: Final = {
+    QuestionStatus.OPEN: "Open",
+    QuestionStatus.ANSWERED: "Answered",
+    QuestionStatus.DECLINED: "Declined",
+    QuestionStatus.EXPIRED: "Expired",
+    QuestionStatus.CANCELLED: "Taken back",
+    QuestionStatus.SUPERSEDED: "Replaced",
+    _ALL: "All",
+}
 _MOST_WAITING: Final = 100
 _LONGEST_ID: Final = 64
-_LONGEST_NAME: Final = 255
 _LONGEST_REVISION: Final = 9
 _MOST_SAID: Final = 200
 _MOST_RADIOS: Final = 6
@@ -262,36 +274,36 @@ class QuestionPages:
         return await self.asking.listing(visit.principal, about=[person_id], limit=most)
 
     async def show(self, visit: Visit) -> Response:
-        chosen = visit.query.get("status", "")
-        chosen = chosen if chosen in (*QuestionStatus, _ALL) else str(QuestionStatus.OPEN)
-        after = visit.query.get("cursor", "")[:_LONGEST_ID] or None
-        status = None if chosen == _ALL else QuestionStatus(chosen)
-        words, about = await self._about(visit)
-        found = await self.asking.listing(
-            visit.principal, status=status, about=about, after=after, limit=_PAGE_SIZE + 1
+        """Only the owner may look for whom something is asked."""
+        listed = ListPage(
+            title="Questions",
+            parts="questions.html",
+            find=self._find,
+            filters=(_ASKED_OF,) if visit.principal.is_owner else (),
+            shelves=Shelves("status", _SHELVES, searched=_ALL),
+            live="sse:questions throttle:2s",
+            said="Questions were brought up to date.",
         )
-        cards = [await _card(visit, one) for one in found[:_PAGE_SIZE]]
-        is_open = chosen == QuestionStatus.OPEN and not words
-        mine = await self.cards(visit, _MOST_WAITING) if is_open and after is None else []
-        return visit.show(
-            "questions.html",
-            chosen=chosen,
-            statuses=[*map(str, QuestionStatus), _ALL],
-            words=words,
-            can_search=visit.principal.is_owner,
-            mine=mine,
-            names=await visit.names(ids=_people([*mine, *cards])),
-            cards=[card for card in cards if not (is_open and card.asks_me)],
-            waiting=await self.waiting(visit.principal),
-            is_first=after is None,
-            next_cursor=cards[-1].question.id if len(found) > _PAGE_SIZE else None,
-            same_page=f"{visit.request.url.path}?{visit.request.url.query}",
-        )
+        return await listed.show(visit)
 
-    async def _about(self, visit: Visit) -> tuple[str, Sequence[str] | None]:
-        """The name the owner looks for, and whom it means; None for a list that is not narrowed down."""
-        words = visit.query.get("q", "")[:_LONGEST_NAME].strip() if visit.principal.is_owner else ""
-        return words, [one.id for one in await self.concerned.people(words)] if words else None
+    async def _find(self, visit: Visit, asked: ListQuery) -> Found[QuestionCard]:
+        words = asked.values.get("q", "")
+        about = [one.id for one in await self.concerned.people(words)] if words else None
+        status = None if asked.shelf == _ALL else QuestionStatus(asked.shelf)
+        views = await self.asking.listing(
+            visit.principal, status=status, about=about, after=asked.before, limit=_PAGE_SIZE + 1
+        )
+        views, older = paged(views, _PAGE_SIZE, lambda one: one.question.id)
+        cards = [await _card(visit, one) for one in views]
+        is_open = status is QuestionStatus.OPEN and not words
+        begins = is_open and asked.before is None
+        mine = await self.cards(visit, _MOST_WAITING) if begins else []
+        return Found(
+            rows=[card for card in cards if not (is_open and card.asks_me)],
+            older=older,
+            ids=_people([*mine, *cards]),
+            around={"begins": begins, "mine": mine, "waiting": await self.waiting(visit.principal)},
+        )
 
     async def one(self, visit: Visit) -> Response:
         return await self._page(visit, await _card(visit, await self._view(visit)))
