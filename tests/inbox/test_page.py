@@ -50,7 +50,7 @@ async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> As
 async def test_every_act_puts_a_notification_on_its_shelf_and_takes_it_back(site: Site) -> None:
     await tell(site, BEN, "Call the dentist")
     page = await site.signed_in(BEN, "/inbox")
-    tabs = page.get_by_role("navigation", name="Shelves")
+    tabs = page.get_by_role("navigation", name="Inbox by state")
     mine = page.locator(note(page, "Call the dentist"))
 
     async def then_it_is_under(shelf: str) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
-from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from postroom.attention.rules.times import Wish, snoozed_until
 from postroom.console.frame import NavigationGroup
+from postroom.console.lists import Found, ListPage, ListQuery, Shelves, paged
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
+from postroom.console.words import figure, state_word
 from postroom.inbox.acts import PutPreferences
 from postroom.inbox.inbox import Inbox
 from postroom.inbox.model import (
@@ -75,30 +77,44 @@ class InboxPages:
 
     async def show(self, visit: Visit) -> Response:
         """The own inbox, or for the operator somebody else's: to read and no more."""
-        own, shelf = own_inbox(visit), _shelf(visit.query.get("shelf", ""))
+        own = own_inbox(visit)
         whose = self._whose(visit, own)
-        after = _cursor(visit.query.get("cursor", ""))
-        others = [one for one in await self.inbox.notes.people() if one != own] if visit.is_operator else []
+        listed = ListPage(
+            title="Inbox",
+            parts="inbox.html",
+            look="letters",
+            find=partial(self._find, whose),
+            shelves=Shelves("shelf", {one: state_word(one) for one in SHELVES}),
+            live="sse:inbox throttle:2s, sse:questions throttle:2s" if whose == own else "every 10s",
+            said="The inbox was brought up to date.",
+            kept={} if whose == own else {"of": whose},
+        )
+        return await listed.show(visit)
+
+    async def _find(self, whose: str, visit: Visit, asked: ListQuery) -> Found[Notification]:
+        shelf, after = Shelf(asked.shelf), _cursor(asked.before or "")
         wanted = NotificationQuery(shelf=shelf, after=after, limit=PAGE_SIZE + 1)
         found = await self.inbox.notes.page(whose, wanted, visit.now_us)
-        return visit.show(
-            "inbox.html",
-            shelf=shelf,
-            shelves=SHELVES,
-            counts=await self.inbox.notes.counts(whose, visit.now_us),
-            most=MOST_SHELVED,
-            notes=found[:PAGE_SIZE],
-            next_cursor=cursor_after(found[PAGE_SIZE - 1]) if len(found) > PAGE_SIZE else None,
-            is_first=after is None,
-            whose=whose,
-            is_own=whose == own,
-            others=others,
-            many=_OFFERED[shelf],
-            names=await visit.names(ids=others),
-            same_page=f"{visit.request.url.path}?{urlencode(visit.query)}",
-            preferences=await self.inbox.preferences(whose),
-            asked=await self.questions.waiting(visit.principal) if whose == own else 0,
-            questions=await self.questions.cards(visit) if whose == own and after is None else (),
+        notes, older = paged(found, PAGE_SIZE, cursor_after)
+        counts = await self.inbox.notes.counts(whose, visit.now_us)
+        is_own = whose == own_inbox(visit)
+        others = (
+            [one for one in await self.inbox.notes.people() if one != own_inbox(visit)] if visit.is_operator else []
+        )
+        return Found(
+            rows=notes,
+            older=older,
+            ids=others,
+            counts={one: figure(counts[one], MOST_SHELVED) for one in SHELVES},
+            around={
+                "whose": whose,
+                "is_own": is_own,
+                "others": others,
+                "many": _OFFERED[shelf],
+                "preferences": await self.inbox.preferences(whose),
+                "asked": await self.questions.waiting(visit.principal) if is_own else 0,
+                "questions": await self.questions.cards(visit) if is_own and after is None else (),
+            },
         )
 
     async def one(self, visit: Visit) -> Response:
