@@ -10,9 +10,9 @@ import pytest
 from postroom.channels.email.building import mailbox
 from postroom.channels.telegram.channel import address as telegram
 from postroom.kernel.values.errors import Refused
-from postroom.people.model import NewPerson, Person, PersonAddress, PersonRole
+from postroom.people.model import NewPerson, Person, PersonAddress, PersonRole, distinct
 from postroom.people.names.resolve import hint_of
-from postroom.people.person_rules import further_addresses, new_contact, new_person, rewritten, together, vouched
+from postroom.people.person_rules import further_addresses, new_contact, new_person, rewritten, vouched
 
 PLACES = (
     PersonAddress(channel="telegram", address="2001", rank=1, verified_at_us=5),
@@ -81,7 +81,7 @@ def test_further_addresses_follow_the_two_and_each_is_written_once() -> None:
     further = further_addresses(["slack:u123", " slack : U9 "], FORMS)
 
     assert [(one.channel, one.address, one.rank) for one in further] == [("slack", "U123", 3), ("slack", "U9", 4)]
-    assert together(*further, *further) == further
+    assert distinct((*further, *further)) == further
     assert [one.verified_at_us for one in vouched(None, None, 7, further)] == [7, 7]
 
 

@@ -51,6 +51,12 @@ class PersonAddress:
         return self.came_back if self.came_back and not self.came_back.is_closed else None
 
 
+def first_on(addresses: Iterable[PersonAddress], channel: str) -> str | None:
+    """The address that is tried first there."""
+    here = [one for one in addresses if one.channel == channel]
+    return min(here, key=lambda one: one.rank).address if here else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPerson:
     """A person as somebody wrote them down, and, once that was checked, as they are kept."""
@@ -67,9 +73,7 @@ class NewPerson:
     """Answers what this person writes to no butler by name."""
 
     def address_on(self, channel: str) -> str | None:
-        """The one that is tried first."""
-        here = [one for one in self.addresses if one.channel == channel]
-        return min(here, key=lambda one: one.rank).address if here else None
+        return first_on(self.addresses, channel)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +128,19 @@ class Overruled:
     fields: tuple[str, ...]
 
 
+def no_person() -> Refused:
+    return Refused(Code.NOT_FOUND, "there is no such person")
+
+
 # The order of a person's addresses, when one of them is proved or comes first.
+
+
+def distinct(addresses: Iterable[PersonAddress]) -> tuple[PersonAddress, ...]:
+    """Each once, the one that is tried first; in the order in which they are read again."""
+    kept: dict[tuple[str, str], PersonAddress] = {}
+    for one in sorted(addresses, key=lambda place: place.rank):
+        kept.setdefault((one.channel, folded(one.address)), one)
+    return tuple(kept.values())
 
 
 def is_at(one: PersonAddress, channel: str, address: str) -> bool:
@@ -146,13 +162,13 @@ def with_proof(person: Person, channel: str, address: str, now_us: int) -> NewPe
         raise Refused.of(Code.SCHEMA_INVALID, [FieldError("addresses", f"may be {MAX_ADDRESSES} at most", "too_many")])
     new = PersonAddress(channel=channel, address=address.strip(), verified_at_us=now_us)
     place = _before(person.addresses, channel)
-    return replace(person.as_written, addresses=_ranked([*person.addresses[:place], new, *person.addresses[place:]]))
+    return replace(person.as_written, addresses=ranked([*person.addresses[:place], new, *person.addresses[place:]]))
 
 
 def with_first(person: Person, channel: str, address: str) -> NewPerson:
     """The others follow in their order."""
     places = sorted(person.addresses, key=lambda one: not is_at(one, channel, address))
-    return replace(person.as_written, addresses=_ranked(places))
+    return replace(person.as_written, addresses=ranked(places))
 
 
 def _before(addresses: tuple[PersonAddress, ...], channel: str) -> int:
@@ -160,7 +176,7 @@ def _before(addresses: tuple[PersonAddress, ...], channel: str) -> int:
     return next(unproved, len(addresses))
 
 
-def _ranked(places: Iterable[PersonAddress]) -> tuple[PersonAddress, ...]:
+def ranked(places: Iterable[PersonAddress]) -> tuple[PersonAddress, ...]:
     return tuple(replace(one, rank=rank) for rank, one in enumerate(places, 1))
 
 

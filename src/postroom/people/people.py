@@ -20,6 +20,7 @@ from postroom.people.model import (
     PersonRole,
     has_proved,
     is_at,
+    no_person,
 )
 from postroom.people.person_rules import AddressForms, new_person
 from postroom.people.store.people import StoredPeople
@@ -184,7 +185,7 @@ class People:
     async def get(self, person_id: str) -> Person:
         if (found := await self.store.get(self.book, person_id)) is not None:
             return found
-        raise missing()
+        raise no_person()
 
     async def called(self, who: str) -> Sequence[Person]:
         return await self.store.find(self.book, who)
@@ -216,14 +217,14 @@ class People:
         await self._refuse_proved(person_id, edited(known), {_place(one) for one in known.addresses})
         found = await self.store.change(self.book, person_id, edited, now_us=self.clock.now_us())
         if found is None:
-            raise missing()
+            raise no_person()
         if self.moved is not None and found.zone != known.zone:
             self.moved()
         return found
 
     async def delete(self, person_id: str) -> None:
         if not await self.store.delete(self.book, person_id, now_us=self.clock.now_us()):
-            raise missing()
+            raise no_person()
 
     async def admit(self, person_id: str) -> None:
         """A person who will sign in and is not known yet."""
@@ -244,7 +245,3 @@ class People:
 
 def _place(one: PersonAddress) -> tuple[str, str]:
     return one.channel, folded(one.address)
-
-
-def missing() -> Refused:
-    return Refused(Code.NOT_FOUND, "there is no such person")

@@ -19,6 +19,7 @@ from postroom.people.model import (
     Person,
     PersonAddress,
     PersonRole,
+    distinct,
     is_at,
 )
 from postroom.people.names.normalise import normalise
@@ -239,20 +240,12 @@ def further_addresses(texts: Iterable[str], forms: AddressForms) -> tuple[Person
     return tuple(_further(text, forms, rank) for rank, text in enumerate(texts, len(_RANKS) + 1))
 
 
-def together(*addresses: PersonAddress) -> tuple[PersonAddress, ...]:
-    """Each once."""
-    kept: dict[tuple[str, str], PersonAddress] = {}
-    for one in addresses:
-        kept.setdefault((one.channel, folded(one.address)), one)
-    return tuple(kept.values())
-
-
 def vouched(
     telegram_chat_id: str | None, email: str | None, now_us: int, further: Iterable[PersonAddress] = ()
 ) -> tuple[PersonAddress, ...]:
     """Addresses that need no proof, because the one who runs the household wrote them down."""
     places = contact_addresses((telegram_chat_id or "").strip(), (email or "").strip())
-    return tuple(replace(one, verified_at_us=now_us) for one in together(*places, *further))
+    return tuple(replace(one, verified_at_us=now_us) for one in distinct((*places, *further)))
 
 
 def rewritten(known: Person, contact: NewPerson) -> NewPerson:

@@ -7,9 +7,9 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Row, and_, delete, insert, select, update
+from sqlalchemy import and_, delete, insert, select, update
 
 from postroom.delivery.store.tables import delivery_requests
 from postroom.kernel.database.engine import Database
@@ -28,6 +28,7 @@ from postroom.people.model import (
     PushDevice,
     PushSubscription,
     is_at,
+    ranked,
     with_proof,
 )
 from postroom.people.store.people import StoredPeople
@@ -113,11 +114,11 @@ class StoredPushDevices:
         made = PushDevice(id=new_id, channel=channel, person_id=person_id, name=name, mark=mark, created_at_us=now_us)
 
         def work(writer: BookWriter) -> PushDevice:
-            _person(writer, person_id)
+            writer.person(person_id)  # held, so that two devices at once do not overwrite each other's address
             same = select(push_devices).where(_c.channel == channel, _c.mark == mark)
             if row := writer.connection.execute(same).first():
-                _forget(writer, _device(row))
-            person = _person(writer, person_id)
+                _forget(writer, read(PushDevice, row))
+            person = writer.person(person_id)
             writer.update(person, _with_device(person, channel, new_id, name, now_us))
             sealed = self._seal.seal(json.dumps(asdict(subscription)), new_id)
             writer.connection.execute(insert(push_devices), values(made, sealed=sealed))
@@ -128,7 +129,8 @@ class StoredPushDevices:
     async def of(self, person_id: str) -> Sequence[PushDevice]:
         """Those that are notified first before the others."""
         asked = select(push_devices).where(_c.person_id == person_id).order_by(_c.created_at.desc())
-        return await self._database.read(lambda read: [_device(row) for row in read.execute(asked)])
+        rows = await self._database.read(lambda connection: connection.execute(asked).all())
+        return [read(PushDevice, row) for row in rows]
 
     async def remove(self, person_id: str, device_id: str) -> PushDevice | None:
         """None when it is not this person's."""
@@ -137,7 +139,7 @@ class StoredPushDevices:
         def work(writer: BookWriter) -> PushDevice | None:
             if (row := writer.connection.execute(asked).first()) is None:
                 return None
-            _forget(writer, gone := _device(row))
+            _forget(writer, gone := read(PushDevice, row))
             return gone
 
         return await self._people.write(work, self._clock.now_us())
@@ -167,7 +169,7 @@ class StoredPushDevices:
         def work(writer: BookWriter) -> None:
             row = writer.connection.execute(select(push_devices).where(_c.id == device_id)).first()
             if row is not None and row.ended_at is None:
-                _without_address(writer, _device(row))
+                _without_address(writer, read(PushDevice, row))
                 over = update(push_devices).where(_c.id == device_id)
                 writer.connection.execute(over.values(ended_at=now_us, sealed=""))
 
@@ -178,21 +180,13 @@ def mark_of(endpoint: str) -> str:
     return sha256(endpoint.encode()).hexdigest()
 
 
-def _person(writer: BookWriter, person_id: str) -> Person:
-    """Held, so that two devices at once do not overwrite each other's address."""
-    if (found := writer.held(person_id)) is None:
-        raise Refused(Code.NOT_FOUND, "there is no such person")
-    return found
-
-
 def _with_device(person: Person, channel: str, device_id: str, name: str, now_us: int) -> NewPerson:
     """Before the person's other devices, and behind every other way to reach them."""
     known = with_proof(person, channel, device_id, now_us).addresses
     others = [one for one in known if not is_at(one, channel, device_id)]
     new = next(replace(one, label=name) for one in known if is_at(one, channel, device_id))
     place = next((number for number, one in enumerate(others) if one.channel == channel), len(others))
-    ranked = [replace(one, rank=rank) for rank, one in enumerate([*others[:place], new, *others[place:]], 1)]
-    return replace(person.as_written, addresses=tuple(ranked))
+    return replace(person.as_written, addresses=ranked([*others[:place], new, *others[place:]]))
 
 
 def _forget(writer: BookWriter, device: PushDevice) -> None:
@@ -201,11 +195,7 @@ def _forget(writer: BookWriter, device: PushDevice) -> None:
 
 
 def _without_address(writer: BookWriter, device: PushDevice) -> None:
-    person = _person(writer, device.person_id)
+    person = writer.person(device.person_id)
     left = tuple(one for one in person.addresses if not is_at(one, device.channel, device.id))
     if len(left) < len(person.addresses):
         writer.update(person, replace(person.as_written, addresses=left))
-
-
-def _device(row: Row[Any]) -> PushDevice:
-    return read(PushDevice, row)

@@ -25,7 +25,7 @@ from postroom.people.store.writing import BookWriter
 
 _CODE: Final = pairing_codes.c
 _WRONG: Final = pairing_wrong_codes.c
-_KEPT_US: Final = seconds(30 * 24 * 3600.0)
+KEPT_US: Final = seconds(30 * 24 * 3600.0)  # after what was started could still be used
 
 
 class StoredPairings:
@@ -66,7 +66,7 @@ def _refuse_too_many(connection: Connection, new: NewPairing) -> None:
 
 
 def _add_code(connection: Connection, new: NewPairing) -> None:
-    connection.execute(delete(pairing_codes).where(_CODE.expires_at < new.created_at_us - _KEPT_US))
+    connection.execute(delete(pairing_codes).where(_CODE.expires_at < new.created_at_us - KEPT_US))
     row = values(new, without=("address",), expires_at=new.expires_at_us)
     connection.execute(insert(pairing_codes), row)
 
@@ -120,7 +120,6 @@ def _from(sent: CodeSent) -> Any:
 
 
 _TABLE: Final = email_confirmations.c
-KEPT_US: Final = 30 * 86_400_000_000
 IS_INBOX: Final = _TABLE.purpose == Purpose.INBOX
 
 

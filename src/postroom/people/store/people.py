@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, false, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, false, insert, or_, select, update
 
 from postroom.kernel.database.engine import Database, write_twice
 from postroom.kernel.database.rows import read, values
@@ -18,9 +16,7 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
 from postroom.message.delivery import folded
 from postroom.people.model import (
     BookGlance,
-    Candidate,
     Entry,
-    MatchType,
     NewPerson,
     Offer,
     Overruled,
@@ -342,11 +338,10 @@ class StoredMemory:
 
     async def offer(self, offer: Offer) -> None:
         """Whatever has expired goes at the same time."""
-        row = values(offer, candidates=json.dumps([asdict(one) for one in offer.candidates], ensure_ascii=False))
 
         def work(connection: Connection) -> None:
             connection.execute(delete(contact_offers).where(contact_offers.c.expires_at <= offer.created_at_us))
-            connection.execute(insert(contact_offers), row)
+            connection.execute(insert(contact_offers), values(offer))
 
         await write_twice(self._database, work)
 
@@ -357,7 +352,7 @@ class StoredMemory:
             contact_offers.c.expires_at > now_us,
         )
         row = await self._database.read(lambda connection: connection.execute(asked).first())
-        return _offer(row) if row else None
+        return read(Offer, row) if row else None
 
     async def remember(self, memory: Remembered, token_hash: str | None) -> Remembered | None:
         def work(connection: Connection) -> Remembered | None:
@@ -412,8 +407,3 @@ def _remember(connection: Connection, memory: Remembered) -> Remembered:
     connection.execute(insert(contact_memory), row)
     found = _recalled(connection, memory.owner_agent, memory.query)
     return found or memory
-
-
-def _offer(row: Row[Any]) -> Offer:
-    shown = [Candidate(**{**one, "match_type": MatchType(one["match_type"])}) for one in json.loads(row.candidates)]
-    return read(Offer, row, candidates=tuple(shown))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
@@ -118,7 +117,7 @@ def read_entries(connection: Connection, owner_agent: str, only: set[str] | None
         rows = list(connection.execute(asked))
     else:
         rows = [row for some in slices(sorted(only)) for row in connection.execute(asked.where(table.id.in_(some)))]
-    return [read(Entry, row, keys=read(Keys, row, skeletons=tuple(json.loads(row.skeletons)))) for row in rows]
+    return [read(Entry, row, keys=read(Keys, row)) for row in rows]
 
 
 def _address_of(row: Row[Any]) -> PersonAddress:

@@ -13,7 +13,18 @@ from postroom.kernel.database.rows import values
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.principal import CONTACT_PREFIX, HOUSEHOLD_OWNER, OWNER, user_address
 from postroom.message.delivery import folded
-from postroom.people.model import SIGN_IN, Keys, NewPerson, Person, PersonAddress, PersonRole, is_at, with_proof
+from postroom.people.model import (
+    SIGN_IN,
+    Keys,
+    NewPerson,
+    Person,
+    PersonAddress,
+    PersonRole,
+    distinct,
+    is_at,
+    no_person,
+    with_proof,
+)
 from postroom.people.names.normalise import keys_of, normalise
 from postroom.people.store.rows import (
     forget_bounces,
@@ -50,6 +61,12 @@ class BookWriter:
         """Whom no other transaction changes until this one has ended."""
         self.connection.execute(select(people.c.id).where(people.c.id == person_id).with_for_update())
         return next(iter(self.read([person_id])), None)
+
+    def person(self, person_id: str) -> Person:
+        """Held, too; raises Refused when there is none."""
+        if (found := self.held(person_id)) is None:
+            raise no_person()
+        return found
 
     def insert(self, person_id: str, new: NewPerson, source: str) -> Person:
         self.insert_many({person_id: new}, source)
@@ -96,8 +113,7 @@ class BookWriter:
 
     def prove(self, person_id: str, channel: str, address: str) -> Person:
         """Raises Refused when another has proved the address before."""
-        if (known := self.held(person_id)) is None:
-            raise Refused(Code.NOT_FOUND, "there is no such person")
+        known = self.person(person_id)
         reopen(self.connection, channel, address)
         return self.update(known, with_proof(known, channel, address, self.now_us))
 
@@ -155,7 +171,6 @@ class BookWriter:
                 owner_agent=self.book,
                 alias=alias,
                 is_name=is_name,
-                skeletons=json.dumps(keys.skeletons),
             )
             for person_id, names in named.items()
             for (alias, is_name), keys in names.items()
@@ -232,14 +247,6 @@ def _kept_address(known: Person, new: NewPerson) -> str:
 
 def _columns(new: NewPerson, address: str) -> dict[str, Any]:
     return values(new, without=("aliases", "addresses"), agent_address=address)
-
-
-def distinct(addresses: tuple[PersonAddress, ...]) -> tuple[PersonAddress, ...]:
-    """Each once, the one that is tried first; in the order in which they are read again."""
-    kept: dict[tuple[str, str], PersonAddress] = {}
-    for one in sorted(addresses, key=lambda place: place.rank):
-        kept.setdefault((one.channel, folded(one.address)), one)
-    return tuple(kept.values())
 
 
 def said(person: NewPerson) -> str:
