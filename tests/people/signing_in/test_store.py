@@ -11,17 +11,14 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import Principal, Role
 from postroom.people.model import PersonRole
-from postroom.people.signing_in.rules import MOST_OF_SENDER, MOST_OPEN, LinkWish, SignInWay
+from postroom.people.signing_in.rules import MOST_OF_SENDER, MOST_OPEN, LinkWish, SignIn, SignInWay
 from postroom.people.signing_in.store import StoredSignInLinks, console_links
 from postroom.people.store.people import StoredPeople
 
 WISH = LinkWish(
-    person_id="ann",
-    principal=Principal(Role.PERSON, "ann"),
-    token_ids=(),
+    sign_in=SignIn(principal=Principal(Role.PERSON, "ann"), token_ids=(), way=SignInWay.LINK),
     channel="telegram",
     address="7",
-    way=SignInWay.LINK,
 )
 
 

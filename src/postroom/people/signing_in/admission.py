@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from postroom.kernel.running.clock import Clock
@@ -17,9 +17,9 @@ from postroom.people.signing_in.passkeys import StoredPasskeys
 from postroom.people.signing_in.rules import (
     SIGN_IN_ORIGIN,
     SIGNING_IN,
-    Admitted,
     LinkToSend,
     LinkWish,
+    SignIn,
     SignInWay,
     admitted,
     where_to_write,
@@ -53,7 +53,7 @@ class Admissions:
     async def get(self, person_id: str) -> Person | None:
         return await self.people.get(HOUSEHOLD_OWNER, person_id)
 
-    async def of(self, person_id: str) -> Admitted | None:
+    async def of(self, person_id: str) -> SignIn | None:
         """As whom this person may come in now."""
         person = await self.get(person_id)
         return await self._admitted(person) if person else None
@@ -66,7 +66,7 @@ class Admissions:
         coming = await self.of(person.id)
         if coming is None:
             raise LookupError(f"{person.id} may not sign in")
-        return await self.sessions.link(self.base_url, coming.principal, now_us, token_ids=coming.token_ids, way=way)
+        return await self.sessions.link_for(self.base_url, replace(coming, way=way), now_us)
 
     async def send(self, person: Person, now_us: int) -> bool:
         """A link to the first verified address; False when there is none."""
@@ -103,16 +103,9 @@ class Admissions:
         place = where_to_write(person, typed, self.channels) if person else None
         if person is None or coming is None or place is None:
             return None
-        return LinkWish(
-            person_id=person.id,
-            principal=coming.principal,
-            token_ids=coming.token_ids,
-            channel=place.channel,
-            address=place.address,
-            way=way,
-        )
+        return LinkWish(sign_in=replace(coming, way=way), channel=place.channel, address=place.address)
 
-    async def _admitted(self, person: Person | None) -> Admitted | None:
+    async def _admitted(self, person: Person | None) -> SignIn | None:
         """The database is asked also when there is nobody, so that a stranger cannot tell by the time it takes."""
         is_invited = await self.links.is_invited(person.id if person else "")
         return admitted(person, self.sessions.tokens, is_invited=is_invited) if person else None

@@ -16,10 +16,13 @@ import typer
 from postroom.cli.application import noted
 from postroom.kernel.audit import AuditKind
 from postroom.kernel.guard.tokens import Held, TokenFile, token_id
+from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Database, Home, Json, complain, say, say_json
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import did_you_mean
-from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, parse_address
+from postroom.kernel.values.ids import parse_text
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, OWNER, Principal, Role, parse_address
+from postroom.kernel.values.zones import relative
 from postroom.people.model import inbox_of
 from postroom.settings import Settings
 from postroom.settings.connections import Connection, changing, connection_of
@@ -231,8 +234,7 @@ def _as_held(held: list[Held], named: Principal, home: str | None) -> Principal:
         return named
     from postroom.household.people import id_of
 
-    settings, _ = from_process({"home": home})
-    return Principal(Role.PERSON, asyncio.run(id_of(settings, named.name)) or named.name)
+    return Principal(Role.PERSON, asyncio.run(id_of(_settings(home), named.name)) or named.name)
 
 
 def _print(one: Held, as_json: bool) -> None:
@@ -260,9 +262,6 @@ def _row(one: Held, used: str | None) -> tuple[str, ...]:
 
 
 def _ago(moment: str) -> str:
-    from postroom.kernel.running.clock import SystemClock
-    from postroom.kernel.values.ids import parse_text
-    from postroom.kernel.values.zones import relative
 
     return relative(parse_text(moment), SystemClock().now_us())
 
@@ -273,8 +272,7 @@ def _remember(principal: Principal, email: str, home: str | None, database: str 
     inbox = inbox_of(principal)
     if principal.role not in (Role.PERSON, Role.USER) or inbox is None:
         raise SettingsError("--email goes with --person or --user: only people get e-mail copies.")
-    settings, _ = from_process({"home": home, "database_url": database})
-    asyncio.run(remember_address(settings, inbox, email))
+    asyncio.run(remember_address(_settings(home, database), inbox, email))
 
 
 def _of_known_person(principal: Principal, home: str | None, database: str | None) -> Principal:
@@ -284,8 +282,7 @@ def _of_known_person(principal: Principal, home: str | None, database: str | Non
         return principal
     from postroom.household.people import known_person
 
-    settings, _ = from_process({"home": home, "database_url": database})
-    person = asyncio.run(known_person(settings, who))
+    person = asyncio.run(known_person(_settings(home, database), who))
     if person.is_new:
         complain(f"'{who}' was not known, and is now a member of this household; `postroom people show {who}`.")
     if principal.role is Role.PERSON:
@@ -303,13 +300,16 @@ def _agent(principal: Principal, text: str | None) -> str | None:
 
 
 def _file(home: str | None) -> TokenFile:
-    settings, _ = from_process({"home": home})
-    return TokenFile(settings.tokens_file)
+    return TokenFile(_settings(home).tokens_file)
+
+
+def _settings(home: str | None, database: str | None = None) -> Settings:
+    settings, _ = from_process({"home": home, "database_url": database})
+    return settings
 
 
 def _note(home: str | None, database: str | None, act: str, principal: Principal, label: str) -> None:
-    settings, _ = from_process({"home": home, "database_url": database})
-    noted(settings, AuditKind.ACCESS, act, subject=str(principal), detail=label)
+    noted(_settings(home, database), AuditKind.ACCESS, act, subject=str(principal), detail=label)
 
 
 # `postroom login`: a link that opens the console, once.
@@ -317,7 +317,7 @@ def _note(home: str | None, database: str | None, act: str, principal: Principal
 
 def login(name: As = None, end: End = False, home: Home = None, database: Database = None, json: Json = False) -> None:
     """Print a link that signs you in to the console; it works once, for ten minutes."""
-    settings, _ = from_process({"home": home, "database_url": database})
+    settings = _settings(home, database)
     tokens = TokenFile(settings.tokens_file)
     principal = _principal(name, tokens)
     if end:
@@ -334,7 +334,6 @@ async def _link(
     settings: Settings, tokens: TokenFile, principal: Principal | None, name: str | None
 ) -> tuple[Principal, str]:
     from postroom.household.store import open_store
-    from postroom.kernel.running.clock import SystemClock
     from postroom.people.signing_in.store import ConsoleSessions
 
     if not settings.url and settings.ports.api == 0:
@@ -370,7 +369,6 @@ async def _end(
     settings: Settings, principal: Principal | None, name: str | None, tokens: TokenFile
 ) -> tuple[Principal, int]:
     from postroom.household.store import open_store
-    from postroom.kernel.running.clock import SystemClock
     from postroom.people.signing_in.rules import principal_of
     from postroom.people.signing_in.store import ConsoleSessions
 
@@ -392,7 +390,6 @@ def _principal(name: str | None, tokens: TokenFile) -> Principal | None:
 
 
 async def _person(store: Store, name: str, tokens: TokenFile) -> ModelPerson:
-    from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 
     found: Sequence[ModelPerson] = await store.people.find(HOUSEHOLD_OWNER, name)
     if len(found) == 1:
@@ -422,7 +419,6 @@ def ensure_connection(settings: SettingsGlance, program: str, serves: str) -> Co
 
 def forget_connection(settings: SettingsGlance, program: str) -> bool:
     """Its token counts no more, when it is one of this machine's household."""
-    from postroom.kernel.guard.tokens import TokenFile, token_id
 
     known = connection_of(settings.home, program)
     if known is None:
@@ -445,7 +441,6 @@ def _elsewhere(settings: SettingsGlance, program: str) -> Connection | None:
 
 
 def _here(settings: SettingsGlance, program: str, serves: str) -> Connection:
-    from postroom.kernel.guard.tokens import TokenFile
 
     tokens, url = TokenFile(settings.tokens_file), settings.own_api_url
     known = connection_of(settings.home, program)
@@ -459,13 +454,10 @@ def _here(settings: SettingsGlance, program: str, serves: str) -> Connection:
 def _program_token_person(home: Path, serves: str) -> str:
     if serves == OWNER:
         return OWNER
-    import asyncio
 
     from postroom.household.people import id_of
-    from postroom.settings.load import from_process
 
-    settings, _ = from_process({"home": str(home)})
-    found = asyncio.run(id_of(settings, serves))
+    found = asyncio.run(id_of(_settings(str(home)), serves))
     if found is None:
         raise SettingsError(f"'{serves}' is not known here; `postroom people list` shows who is.")
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import quote
 
@@ -46,7 +46,6 @@ from postroom.people.signing_in.rules import (
     ROOT,
     SIGNING_IN,
     OpenSession,
-    SignIn,
     SignInWay,
     digest,
     new_secret,
@@ -321,13 +320,8 @@ class PasskeyDoor:
         coming = await self.sign_in.admissions.of(shown.person_id)
         if coming is None:
             return None
-        sign_in = SignIn(
-            principal=coming.principal,
-            token_ids=coming.token_ids,
-            way=SignInWay.PASSKEY,
-            device=device_words(request.headers.get("user-agent", "")),
-            credential=shown.id,
-        )
+        device = device_words(request.headers.get("user-agent", ""))
+        sign_in = replace(coming, way=SignInWay.PASSKEY, device=device, credential=shown.id)
         return await self.sign_in.admissions.sessions.begin(sign_in, self.passkeys.clock.now_us())
 
     async def registration(self, visit: Visit) -> Response:

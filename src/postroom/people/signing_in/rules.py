@@ -32,7 +32,11 @@ class SignInWay(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignIn:
-    """Who comes in, with what they hold, how, and from where; `credential` is the passkey they showed."""
+    """
+    Who comes in, with what they hold, how, and from where; `credential` is the passkey they showed.
+
+    The session lasts no longer than each of these tokens.
+    """
 
     principal: Principal
     token_ids: tuple[str, ...]
@@ -108,29 +112,21 @@ def is_form_token(secret: str, token: str) -> bool:
 SIGNING_IN: Final = (PersonRole.OWNER, PersonRole.APPROVER, PersonRole.MEMBER)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Admitted:
-    """As whom a person comes in; the session lasts no longer than each of these tokens."""
-
-    principal: Principal
-    token_ids: tuple[str, ...]
-
-
-def admitted(person: Person, tokens: TokenFile, *, is_invited: bool) -> Admitted | None:
+def admitted(person: Person, tokens: TokenFile, *, is_invited: bool) -> SignIn | None:
     """
-    None for a contact, and for one who has neither a token nor an invitation.
+    As whom a person comes in; None for a contact, and for one who has neither a token nor an invitation.
 
     Who holds only a token for an inbox comes in as that, and decides no more than it does.
     """
     if person.role not in SIGNING_IN:
         return None
     if person.role is PersonRole.OWNER:
-        return Admitted(principal=OPERATOR, token_ids=tokens.ids_of(OPERATOR))
+        return SignIn(principal=OPERATOR, token_ids=tokens.ids_of(OPERATOR))
     own, inbox = Principal(Role.PERSON, person.id), Principal(Role.USER, person.id)
     if (ids := tokens.ids_of(own)) or is_invited:
-        return Admitted(principal=own, token_ids=ids)
+        return SignIn(principal=own, token_ids=ids)
     ids = tokens.ids_of(inbox)
-    return Admitted(principal=inbox, token_ids=ids) if ids else None
+    return SignIn(principal=inbox, token_ids=ids) if ids else None
 
 
 def may_stay(session: ConsoleSession, *, tokens_hold: bool) -> bool:
@@ -164,9 +160,6 @@ MOST_OF_SENDER: Final = 20  # within an hour, whomever they name
 class LinkWish:
     """Whom it signs in, and where it is sent."""
 
-    person_id: str
-    principal: Principal
-    token_ids: tuple[str, ...]
+    sign_in: SignIn
     channel: str
     address: str
-    way: SignInWay

@@ -27,6 +27,7 @@ from sqlalchemy import (
 from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import Database
+from postroom.kernel.database.rows import Columns, read
 from postroom.kernel.database.schema import SHARED, metadata, partial_index
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.ids import IdMint, seconds
@@ -144,7 +145,7 @@ class StoredSignInLinks:
             if may_ask:  # more of them than count are not kept: a stranger must not fill the table
                 row = {"id": self._mint(now_us), "sender": digest(sender), "at": now_us}
                 connection.execute(insert(sign_in_attempts).values(row))
-            is_free = _is_free(connection, wish.person_id if wish else "", now_us)
+            is_free = _is_free(connection, person_of(wish.sign_in.principal) if wish else "", now_us)
             if wish is not None and may_ask and is_free:
                 self._queue(connection, wish, browser, now_us)
 
@@ -167,17 +168,14 @@ class StoredSignInLinks:
                 secret = new_secret()
                 mine = update(console_links).where(_LINKS.digest == row.digest)
                 connection.execute(mine.values(digest=digest(secret), sent_at=now_us))
-                way = SignInWay(row.way)
-                found.append(
-                    LinkToSend(digest=digest(secret), secret=secret, way=way, channel=row.channel, address=row.address)
-                )
+                found.append(read(LinkToSend, row, digest=digest(secret), secret=secret))
             return found
 
         return await self._database.write(work)
 
     def _queue(self, connection: Connection, wish: LinkWish, browser: str, now_us: int) -> None:
         """Under a digest whose secret no one has, until it is sent."""
-        row = _row(new_secret(), wish.principal, now_us, LINK_LIFE_SECONDS, wish.token_ids, wish.way)
+        row = _row(new_secret(), wish.sign_in, now_us, LINK_LIFE_SECONDS)
         row |= {"browser": digest(browser) if browser else None, "channel": wish.channel, "address": wish.address}
         connection.execute(insert(console_links).values(row))
 
@@ -215,18 +213,15 @@ class ConsoleSessions:
         self._mint = IdMint().mint
         self.tokens = tokens
 
-    async def link(
-        self,
-        base_url: str,
-        principal: Principal,
-        now_us: int,
-        *,
-        token_ids: Sequence[str] | None = None,
-        way: SignInWay = SignInWay.TERMINAL,
-    ) -> str:
-        """Who opens it first is signed in, for as long as these tokens are good; without any named, the principal's."""
-        secret, ids = new_secret(), self.tokens.ids_of(principal) if token_ids is None else token_ids
-        row = _row(secret, principal, now_us, LINK_LIFE_SECONDS, ids, way)
+    async def link(self, base_url: str, principal: Principal, now_us: int) -> str:
+        """For as long as the tokens that the principal has now are good."""
+        sign_in = SignIn(principal=principal, token_ids=self.tokens.ids_of(principal))
+        return await self.link_for(base_url, sign_in, now_us)
+
+    async def link_for(self, base_url: str, sign_in: SignIn, now_us: int) -> str:
+        """Who opens it first is signed in."""
+        secret = new_secret()
+        row = _row(secret, sign_in, now_us, LINK_LIFE_SECONDS)
 
         def work(connection: Connection) -> None:
             for table in (console_links, console_sessions):
@@ -321,12 +316,12 @@ class ConsoleSessions:
         asked = asked.order_by(_SESSIONS.created_at.desc()).limit(100)
         rows = await self._database.read(lambda connection: connection.execute(asked).all())
         return [
-            OpenSession(
+            read(
+                OpenSession,
+                row,
                 id=row.digest[:_ID_CHARACTERS],
                 way=row.way or str(SignInWay.TERMINAL),
                 device=row.device or "",
-                created_at_us=row.created_at,
-                expires_at_us=row.expires_at,
             )
             for row in rows
         ]
@@ -334,7 +329,7 @@ class ConsoleSessions:
     def _begin(self, connection: Connection, secret: str, sign_in: SignIn, now_us: int) -> None:
         person_id = person_of(sign_in.principal)
         known = select(people.c.role).where(people.c.id == person_id, people.c.owner_agent == HOUSEHOLD_OWNER)
-        row = _row(secret, sign_in.principal, now_us, SESSION_LIFE_SECONDS, sign_in.token_ids, sign_in.way)
+        row = _row(secret, sign_in, now_us, SESSION_LIFE_SECONDS)
         row |= {"device": sign_in.device, "credential": sign_in.credential}
         row["person_role"] = connection.execute(known).scalar_one_or_none()
         connection.execute(insert(console_sessions).values(row))
@@ -367,17 +362,15 @@ def _ids(text: str | None) -> tuple[str, ...]:
     return tuple(filter(None, (text or "").split(_BETWEEN)))
 
 
-def _row(
-    secret: str, principal: Principal, now_us: int, life_seconds: float, token_ids: Sequence[str], way: SignInWay
-) -> dict[str, Any]:
+def _row(secret: str, sign_in: SignIn, now_us: int, life_seconds: float) -> Columns:
     """What a link and a session have in common."""
     return {
         "digest": digest(secret),
-        "role": str(principal.role),
-        "name": principal.name,
-        "person_id": person_of(principal),
+        "role": str(sign_in.principal.role),
+        "name": sign_in.principal.name,
+        "person_id": person_of(sign_in.principal),
         "created_at": now_us,
         "expires_at": now_us + seconds(life_seconds),
-        "token_ids": _BETWEEN.join(token_ids),
-        "way": str(way),
+        "token_ids": _BETWEEN.join(sign_in.token_ids),
+        "way": str(sign_in.way),
     }
