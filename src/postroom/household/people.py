@@ -39,11 +39,11 @@ from postroom.message.inbound import InboundTrouble
 from postroom.overview.audit import AuditPages, audit_section
 from postroom.people.desk import PeopleDesk
 from postroom.people.devices.push import Devices, StoredPushDevices
-from postroom.people.model import NewPerson, Overruled, PersonAddress, PersonRole
+from postroom.people.model import NewPerson, Overruled, PersonAddress, PersonRole, distinct
 from postroom.people.names.resolve import Confirmer, Resolver
 from postroom.people.pairing import Codes, FirstHere, Pairing, PairingEar
 from postroom.people.people import People
-from postroom.people.person_rules import further_addresses, new_contact, together, vouched
+from postroom.people.person_rules import further_addresses, new_contact, vouched
 from postroom.people.signing_in.admission import Admissions, SignInPost
 from postroom.people.signing_in.pages import AccessPages, AccountPages, access_pages, account_pages
 from postroom.people.signing_in.store import ConsoleSessions
@@ -176,8 +176,11 @@ def build_desk(place: Premises, tokens: TokenFile, ring: Callable[[], object] = 
     resolver = Resolver(
         books=store.people, memories=store.memory, clock=place.clock, new_token=lambda: secrets.token_urlsafe(24)
     )
+    pairing = build_pairing(place, ring)
     return PeopleDesk(
-        pairing=build_pairing(place, ring),
+        people=pairing.people,
+        pairing=pairing,
+        resolver=resolver,
         confirmer=Confirmer(resolver=resolver, mint=store.ids.mint),
         histories=store.histories,
         agency=agency_of(place.settings, tokens),
@@ -264,7 +267,7 @@ def _contact(settings: Settings, written: ContactSettings) -> NewPerson:
         **keyed_addresses(written),
     )
     further = _further(settings, written.addresses, f"contacts: addresses of {written.name}")
-    return replace(contact, addresses=together(*contact.addresses, *further))
+    return replace(contact, addresses=distinct((*contact.addresses, *further)))
 
 
 def _further(settings: Settings, texts: Sequence[str], field: str) -> tuple[PersonAddress, ...]:

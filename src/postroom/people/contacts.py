@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from postroom.kernel.acts.declaration import EVERYONE, Answer, Call, Complain, HttpRoute, Shape, act, said
 from postroom.kernel.values.errors import Code, Refused
-from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import checked_address
 from postroom.people.acts import ForgottenAnswer, Limit, Moment, Name, PeopleAct
 from postroom.people.import_cards import CardFormat, cards_in
-from postroom.people.model import ConfirmSource, DecisionMode, InputMode, MatchType, NewPerson, Person
+from postroom.people.model import ConfirmSource, DecisionMode, InputMode, MatchType, NewPerson, Person, first_on
 from postroom.people.person_rules import EMAIL, TELEGRAM, new_contact, rewritten
 
 if TYPE_CHECKING:
@@ -30,6 +29,10 @@ Agent = Annotated[str, Field(min_length=3, max_length=255, examples=["agent://ho
 
 
 # -- Answers --
+
+
+def _first_on(channel: str) -> BeforeValidator:
+    return BeforeValidator(lambda given: first_on(given, channel) if isinstance(given, tuple) else given)
 
 
 Score = Annotated[float, AfterValidator(lambda score: round(score, 4))]
@@ -91,32 +94,17 @@ class MemoryPage(Shape):
     next_cursor: str | None
 
 
-class ContactBody(Shape):
-    contact_id: str
+class ContactBody(Shape):  # a person, as far as the specification knows one
+    contact_id: str = Field(validation_alias="id")
     name: str
     aliases: list[str]
     agent_address: str
-    telegram_chat_id: str | None
-    email: str | None
+    telegram_chat_id: Annotated[str | None, _first_on(TELEGRAM)] = Field(validation_alias="addresses")
+    email: Annotated[str | None, _first_on(EMAIL)] = Field(validation_alias="addresses")
     trusted: bool
     source: str
-    created_at: Moment
-    updated_at: Moment
-
-    @classmethod
-    def of(cls, contact: Person) -> ContactBody:
-        return cls(
-            contact_id=contact.id,
-            name=contact.name,
-            aliases=list(contact.aliases),
-            agent_address=contact.agent_address,
-            telegram_chat_id=contact.address_on(TELEGRAM),
-            email=contact.address_on(EMAIL),
-            trusted=contact.trusted,
-            source=contact.source,
-            created_at=to_text(contact.created_at_us),
-            updated_at=to_text(contact.updated_at_us),
-        )
+    created_at: Moment = Field(validation_alias="created_at_us")
+    updated_at: Moment = Field(validation_alias="updated_at_us")
 
 
 class ContactAnswer(Shape):
@@ -178,17 +166,15 @@ class ConfirmContact(PeopleAct[ConfirmAnswer]):
             complain("resolution_token", error, "required")
 
     async def do(self, call: Desk) -> ConfirmAnswer:
-        from postroom.people.names.resolve import Confirmation  # with it comes all that likens names
-
         chosen = self.choice or self.agent_address
-        asked = Confirmation(
-            owner_agent=call.work.book(call.caller, self.owner_agent),
-            query=self.query,
-            resolution_token=self.resolution_token,
-            agent_address=checked_address(chosen, "agent_address") if chosen is not None else None,
+        memory = await call.work.confirmer.confirm(
+            call.work.book(call.caller, self.owner_agent),
+            self.query,
+            token=self.resolution_token,
+            address=checked_address(chosen, "agent_address") if chosen is not None else None,
             source=self.source,
+            by_person=call.caller.is_person,
         )
-        memory = await call.work.confirmer.confirm(asked, by_person=call.caller.is_person)
         return ConfirmAnswer.model_validate(memory)
 
 
@@ -207,7 +193,7 @@ class ListContactMemory(_Listing[MemoryPage]):
 
     async def do(self, call: Desk) -> MemoryPage:
         book = call.work.book(call.caller, self.owner_agent)
-        found = await call.work.memory.listed(book, after=self.cursor, limit=self.limit + 1)
+        found = await call.work.resolver.memories.listed(book, after=self.cursor, limit=self.limit + 1)
         shown = [MemoryBody.model_validate(one) for one in found[: self.limit]]
         return MemoryPage(memory=shown, next_cursor=shown[-1].memory_id if len(found) > self.limit else None)
 
@@ -219,7 +205,7 @@ class ForgetContactMemory(_InBook[ForgottenAnswer]):
     memory_id: RowId = said("Of the choice.", ...)
 
     async def do(self, call: Desk) -> ForgottenAnswer:
-        if not await call.work.memory.forget(call.work.book(call.caller, self.owner_agent), self.memory_id):
+        if not await call.work.resolver.memories.forget(call.work.book(call.caller, self.owner_agent), self.memory_id):
             raise Refused(Code.NOT_FOUND, "nothing is remembered under this id")
         return ForgottenAnswer()
 
@@ -257,8 +243,8 @@ class ListContacts(_Listing[ContactPage]):
 
     async def do(self, call: Desk) -> ContactPage:
         book = call.work.own_book(call.caller, self.owner_agent)
-        found = await call.work.contacts.page(book, after=self.cursor, limit=self.limit + 1, only_contacts=True)
-        shown = [ContactBody.of(one) for one in found[: self.limit]]
+        found = await call.work.people.store.page(book, after=self.cursor, limit=self.limit + 1, only_contacts=True)
+        shown = [ContactBody.model_validate(one) for one in found[: self.limit]]
         return ContactPage(contacts=shown, next_cursor=shown[-1].contact_id if len(found) > self.limit else None)
 
 
@@ -267,8 +253,8 @@ class CreateContact(_ContactFields[ContactAnswer]):
     """Add a contact"""
 
     async def do(self, call: Desk) -> ContactAnswer:
-        book, now_us = call.work.own_book(call.caller, self.owner_agent), call.work.clock.now_us()
-        made = await call.work.contacts.create(
+        book, now_us = call.work.own_book(call.caller, self.owner_agent), call.work.people.clock.now_us()
+        made = await call.work.people.store.create(
             book, self.new(), source="api", now_us=now_us, reserved_id=call.reserved_id
         )
         return _answer(made)
@@ -280,7 +266,7 @@ class GetContact(_OfContact[ContactAnswer]):
 
     async def do(self, call: Desk) -> ContactAnswer:
         book = call.work.own_book(call.caller, self.owner_agent)
-        return _answer(_contact(await call.work.contacts.get(book, self.contact_id)))
+        return _answer(_contact(await call.work.people.store.get(book, self.contact_id)))
 
 
 @act(by=EVERYONE, route=HttpRoute("PUT /contacts/{contact_id}", _TAG, in_query=_WHOSE))
@@ -300,8 +286,8 @@ class DeleteContact(_OfContact[ForgottenAnswer]):
 
     async def do(self, call: Desk) -> ForgottenAnswer:
         book = call.work.own_book(call.caller, self.owner_agent)
-        _contact(await call.work.contacts.get(book, self.contact_id))
-        if not await call.work.contacts.delete(book, self.contact_id, now_us=call.work.clock.now_us()):
+        _contact(await call.work.people.store.get(book, self.contact_id))
+        if not await call.work.people.store.delete(book, self.contact_id, now_us=call.work.people.clock.now_us()):
             raise _missing()
         return ForgottenAnswer()
 
@@ -340,8 +326,8 @@ class ImportContacts(_InBook[ImportAnswer]):
 
     async def do(self, call: Desk) -> ImportAnswer:
         book, cards = call.work.own_book(call.caller, self.owner_agent), cards_in(self.content, self.format)
-        created, updated = await call.work.contacts.merge(
-            book, cards.read, source="import", now_us=call.work.clock.now_us()
+        created, updated = await call.work.people.store.merge(
+            book, cards.read, source="import", now_us=call.work.people.clock.now_us()
         )
         skipped = [SkippedCard(card=number, reason=reason) for number, reason in cards.skipped]
         return ImportAnswer(created=created, updated=updated, skipped=skipped)
@@ -350,8 +336,8 @@ class ImportContacts(_InBook[ImportAnswer]):
 async def _changed(
     call: Desk, one: _OfContact[Any] | ReplaceContact, edit: Callable[[Person], NewPerson]
 ) -> ContactAnswer:
-    book, now_us = call.work.own_book(call.caller, one.owner_agent), call.work.clock.now_us()
-    return _answer(await call.work.contacts.change(book, one.contact_id, edit, now_us=now_us))
+    book, now_us = call.work.own_book(call.caller, one.owner_agent), call.work.people.clock.now_us()
+    return _answer(await call.work.people.store.change(book, one.contact_id, edit, now_us=now_us))
 
 
 def _renamed(contact: Person, aliases: Sequence[str]) -> NewPerson:
@@ -369,7 +355,7 @@ def _contact(person: Person | None) -> Person:
 def _answer(contact: Person | None) -> ContactAnswer:
     if contact is None:
         raise _missing()
-    return ContactAnswer(contact=ContactBody.of(contact))
+    return ContactAnswer(contact=ContactBody.model_validate(contact))
 
 
 def _missing() -> Refused:

@@ -5,44 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroom.conversations.history import Histories
-from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import Agency, Principal, Role
 from postroom.people.model import Person
 from postroom.people.names.resolve import Confirmer, Resolver
 from postroom.people.pairing import Pairing
 from postroom.people.people import People
-from postroom.people.store.people import StoredMemory, StoredPeople
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleDesk:
+    people: People
+    """Of the household's own book."""
     pairing: Pairing
+    resolver: Resolver
     confirmer: Confirmer
     histories: Histories
     agency: Agency
-
-    @property
-    def people(self) -> People:
-        """Of the household's own book."""
-        return self.pairing.people
-
-    @property
-    def resolver(self) -> Resolver:
-        return self.confirmer.resolver
-
-    @property
-    def contacts(self) -> StoredPeople:
-        """Of every book."""
-        return self.resolver.books
-
-    @property
-    def memory(self) -> StoredMemory:
-        return self.resolver.memories
-
-    @property
-    def clock(self) -> Clock:
-        return self.resolver.clock
 
     async def person(self, caller: Principal, person_id: str) -> Person:
         """Of the owner any person; of another person themselves."""

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from tests.patience import PATIENCE_SECONDS
@@ -13,7 +14,7 @@ from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import DecisionMode, MatchType, Person, Resolution
 from postroom.people.names.normalise import keys_of
-from postroom.people.names.resolve import TOKEN_SECONDS, Confirmation
+from postroom.people.names.resolve import TOKEN_SECONDS
 from postroom.people.person_rules import new_contact
 
 
@@ -22,8 +23,7 @@ async def asked(shelf: Shelf, query: str) -> Resolution:
 
 
 async def confirm(shelf: Shelf, query: str, token: str | None = None, address: str | None = None) -> None:
-    asked_for = Confirmation(owner_agent=HOUSEHOLD_OWNER, query=query, resolution_token=token, agent_address=address)
-    await shelf.confirmer.confirm(asked_for, by_person=False)
+    await shelf.confirmer.confirm(HOUSEHOLD_OWNER, query, token=token, address=address, by_person=False)
 
 
 async def renamed(shelf: Shelf, contact: Person, name: str, telegram: str | None) -> None:
@@ -93,9 +93,7 @@ async def test_a_token_is_for_its_own_words_and_owner(shelf: Shelf) -> None:
     with pytest.raises(Refused):
         await confirm(shelf, "Mario Rossi", token)
     with pytest.raises(Refused):
-        await shelf.confirmer.confirm(
-            Confirmation(owner_agent="agent://user/eve", query="Marta Rossi", resolution_token=token), by_person=False
-        )
+        await shelf.confirmer.confirm("agent://user/eve", "Marta Rossi", token=token, by_person=False)
 
 
 async def test_of_several_candidates_the_token_says_which(shelf: Shelf) -> None:
@@ -185,9 +183,8 @@ async def test_without_a_token_only_somebody_the_words_could_mean_is_remembered(
 
 async def test_a_person_may_say_whom_any_words_mean(shelf: Shelf) -> None:
     maria = await shelf.add("Maria Rossi")
-    asked_for = Confirmation(owner_agent=HOUSEHOLD_OWNER, query="mum", agent_address=maria.agent_address)
 
-    memory = await shelf.confirmer.confirm(asked_for, by_person=True)
+    memory = await shelf.confirmer.confirm(HOUSEHOLD_OWNER, "mum", address=maria.agent_address, by_person=True)
 
     assert (await asked(shelf, "Mum")).match_type is MatchType.MEMORY
     assert [one.id for one in await shelf.memory.listed(HOUSEHOLD_OWNER, after=None, limit=9)] == [memory.id]
@@ -197,10 +194,12 @@ async def test_a_person_may_say_whom_any_words_mean(shelf: Shelf) -> None:
 
 async def test_the_same_choice_again_is_counted(shelf: Shelf) -> None:
     maria = await shelf.add("Maria Rossi")
-    asked_for = Confirmation(owner_agent=HOUSEHOLD_OWNER, query="mum", agent_address=maria.agent_address)
-    await shelf.confirmer.confirm(asked_for, by_person=True)
+    confirm_again = partial(
+        shelf.confirmer.confirm, HOUSEHOLD_OWNER, "mum", address=maria.agent_address, by_person=True
+    )
+    await confirm_again()
 
-    assert (await shelf.confirmer.confirm(asked_for, by_person=True)).confirm_count == 2
+    assert (await confirm_again()).confirm_count == 2
 
 
 async def test_nobody_is_found_in_another_owners_book(shelf: Shelf) -> None:

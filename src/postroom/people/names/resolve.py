@@ -306,67 +306,37 @@ def standing(contact_id: str, found: Sequence[FoundEntry]) -> tuple[float, float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confirmation:
-    """A choice: under a token, or of an address."""
-
-    owner_agent: str
-    query: str
-    resolution_token: str | None = None
-    agent_address: str | None = None
-    source: ConfirmSource = ConfirmSource.USER_CHOICE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmer:
     resolver: Resolver
     mint: Callable[[int], str]
 
-    async def confirm(self, asked: Confirmation, *, by_person: bool) -> Remembered:
-        """A model may only confirm what was put to it as a choice; a person may choose anybody in the book."""
-        if asked.resolution_token:
-            token_hash, chosen = await self._under_token(asked, asked.resolution_token)
+    async def confirm(
+        self,
+        owner_agent: str,
+        query: str,
+        *,
+        token: str | None = None,
+        address: str | None = None,
+        source: ConfirmSource = ConfirmSource.USER_CHOICE,
+        by_person: bool,
+    ) -> Remembered:
+        """
+        A choice under a token, or of an address.
+
+        A model may only confirm what was put to it as a choice; a person may choose anybody in the book.
+        """
+        keys, now_us = keys_of(query), self.resolver.clock.now_us()
+        token_hash = None
+        if token:
+            offer = await self._offer(owner_agent, keys, token, now_us)
+            token_hash, chosen = offer.token_hash, _choice(offer, token.partition(".")[2], address)
         else:
-            token_hash, chosen = None, await self._by_address(asked, by_person)
-        memory = await self.resolver.memories.remember(await self._memory(asked, chosen), token_hash)
-        if memory is None:
-            raise Refused(Code.RESOLUTION_STALE, "the contact changed since it was shown; resolve the name again")
-        return memory
-
-    async def _under_token(self, asked: Confirmation, token: str) -> tuple[str, Candidate]:
-        secret, _, place = token.partition(".")
-        offer = await self.resolver.memories.offered(
-            hash_token(secret), asked.owner_agent, self.resolver.clock.now_us()
-        )
-        if offer is None or offer.query != keys_of(asked.query).normal:
-            raise Refused(
-                Code.RESOLUTION_EXPIRED,
-                "the resolution_token is unknown, used, expired or for another name; resolve the name again",
-            )
-        return offer.token_hash, _choice(offer, place, asked.agent_address)
-
-    async def _by_address(self, asked: Confirmation, by_person: bool) -> Candidate:
-        address = asked.agent_address or ""
-        if by_person:
-            contact = await self.resolver.books.by_address(asked.owner_agent, address)
-            shown = await self.resolver.resolve(asked.owner_agent, address) if contact else None
-        else:
-            shown = await self.resolver.resolve(asked.owner_agent, asked.query, input_mode=InputMode.TEXT)
-        candidate = _named_in(shown, address)
-        if candidate is None:
-            raise Refused(
-                Code.CONTACT_NOT_FOUND,
-                "nobody with this address in this book has a name like this one; "
-                "add it there as an alias, or let a person confirm it",
-            )
-        return candidate
-
-    async def _memory(self, asked: Confirmation, chosen: Candidate) -> Remembered:
-        keys, now = keys_of(asked.query), self.resolver.clock.now_us()
-        glance = await self.resolver.memories.glance(asked.owner_agent, keys.normal, "")
-        found = await self.resolver.search(asked.owner_agent, keys, glance.version)
-        return Remembered(
-            id=self.mint(now),
-            owner_agent=asked.owner_agent,
+            chosen = await self._by_address(owner_agent, query, address or "", by_person)
+        glance = await self.resolver.memories.glance(owner_agent, keys.normal, "")
+        found = await self.resolver.search(owner_agent, keys, glance.version)
+        wanted = Remembered(
+            id=self.mint(now_us),
+            owner_agent=owner_agent,
             query=keys.normal,
             contact_id=chosen.contact_id,
             agent_address=chosen.agent_address,
@@ -374,10 +344,38 @@ class Confirmer:
             fingerprint=chosen.fingerprint,
             rival=standing(chosen.contact_id, found)[1],
             book_version=glance.version,
-            source=str(asked.source),
+            source=str(source),
             confirm_count=1,
-            created_at_us=now,
-            confirmed_at_us=now,
+            created_at_us=now_us,
+            confirmed_at_us=now_us,
+        )
+        memory = await self.resolver.memories.remember(wanted, token_hash)
+        if memory is None:
+            raise Refused(Code.RESOLUTION_STALE, "the contact changed since it was shown; resolve the name again")
+        return memory
+
+    async def _offer(self, owner_agent: str, keys: Keys, token: str, now_us: int) -> Offer:
+        offer = await self.resolver.memories.offered(hash_token(token.partition(".")[0]), owner_agent, now_us)
+        if offer is None or offer.query != keys.normal:
+            raise Refused(
+                Code.RESOLUTION_EXPIRED,
+                "the resolution_token is unknown, used, expired or for another name; resolve the name again",
+            )
+        return offer
+
+    async def _by_address(self, owner_agent: str, query: str, address: str, by_person: bool) -> Candidate:
+        if by_person:
+            contact = await self.resolver.books.by_address(owner_agent, address)
+            shown = (await self.resolver.resolve(owner_agent, address)).candidates if contact else ()
+        else:
+            shown = (await self.resolver.resolve(owner_agent, query)).candidates
+        for candidate in shown:
+            if candidate.contact_id and candidate.agent_address == address:
+                return candidate
+        raise Refused(
+            Code.CONTACT_NOT_FOUND,
+            "nobody with this address in this book has a name like this one; "
+            "add it there as an alias, or let a person confirm it",
         )
 
 
@@ -393,11 +391,6 @@ def _choice(offer: Offer, place: str, address: str | None) -> Candidate:
     elif not place and len(offer.candidates) == 1:
         return offer.candidates[0]
     raise Refused(Code.RESOLUTION_EXPIRED, "the resolution_token does not say which of the candidates is meant")
-
-
-def _named_in(shown: Resolution | None, address: str) -> Candidate | None:
-    candidates = shown.candidates if shown else ()
-    return next((one for one in candidates if one.contact_id and one.agent_address == address), None)
 
 
 # Whom the words of a search name, so that a list can be searched by person.
