@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -24,7 +24,6 @@ from postroom.kernel.values.errors import Code, Refused, UserError
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.principal import OWNER
 from postroom.kernel.values.zones import relative, said_moment
-from postroom.message.delivery import folded
 from postroom.people.acts import (
     EDIT,
     HISTORY,
@@ -45,7 +44,7 @@ from postroom.people.acts import (
     PersonBody,
     place_typed,
 )
-from postroom.people.model import SIGN_IN, PersonAddress, PersonRole
+from postroom.people.model import SIGN_IN, PersonAddress, PersonRole, is_at, ranked
 from postroom.people.person_rules import KEYED
 from postroom.settings import Settings
 from postroom.settings.load import from_process
@@ -172,12 +171,16 @@ _PERSON: Final = Telling(
 @people_app.command("list")
 def list_people(home: Home = None, database: Database = None, json: Json = False) -> None:
     """Everybody, by name."""
-    found = sorted(everybody(_performing(home, database)), key=lambda one: one.name.casefold())
+    found = _by_name(everybody(_performing(home, database)))
     if json:
         say_json([one.model_dump(mode="json") for one in found])
         return
     for one in found:
         say(person_line(one))
+
+
+def _by_name(people: Iterable[PersonBody]) -> list[PersonBody]:
+    return sorted(people, key=lambda one: one.name.casefold())
 
 
 add_command(people_app, CreatePerson, _performing, _PERSON)
@@ -251,7 +254,7 @@ def _aliases(person: PersonBody, more: list[str], gone: list[str]) -> list[str]:
     return [one for one in person.aliases if one not in gone] + more
 
 
-def _addresses(person: PersonBody, more: list[str], gone: list[str], rank: int | None) -> list[PersonAddress]:
+def _addresses(person: PersonBody, more: list[str], gone: list[str], rank: int | None) -> Sequence[PersonAddress]:
     """New ones come after those that stay; with a rank, those that are named stand there."""
     kept = [
         PersonAddress(channel=one.channel, address=one.address, rank=one.rank, label=one.label)
@@ -259,35 +262,23 @@ def _addresses(person: PersonBody, more: list[str], gone: list[str], rank: int |
     ]
     for text in gone:
         wanted = _typed_address(text, "--remove-address")
-        left = [one for one in kept if not _is_same(one, wanted)]
+        left = [one for one in kept if not is_at(one, wanted.channel, wanted.address)]
         if len(left) == len(kept):
             missing = f"{person.name} has no {wanted.channel} {wanted.address}"
             raise UserError(f"--remove-address: {missing}; `postroom people show` lists them.")
         kept = left
     new = [_typed_address(text) for text in more]
-    if rank is not None:
-        return _placed(kept, new, rank - 1)
-    last = max((one.rank for one in kept), default=0)
-    return kept + _ranked(new, last + 1)
+    if rank is None:
+        last = max((one.rank for one in kept), default=0)
+        return [*kept, *(replace(one, rank=last + place) for place, one in enumerate(new, 1))]
+    moved = [next((known for known in kept if is_at(known, one.channel, one.address)), one) for one in new]
+    others = [one for one in kept if one not in moved]
+    return ranked([*others[: rank - 1], *moved, *others[rank - 1 :]])
 
 
 def _typed_address(text: str, option: str = "--address") -> PersonAddress:
     place = place_typed(text, option)
     return PersonAddress(channel=place["channel"], address=place["address"])
-
-
-def _placed(kept: list[PersonAddress], named: list[PersonAddress], place: int) -> list[PersonAddress]:
-    moved = [next((known for known in kept if _is_same(known, one)), one) for one in named]
-    others = [one for one in kept if one not in moved]
-    return _ranked([*others[:place], *moved, *others[place:]], 1)
-
-
-def _ranked(places: list[PersonAddress], first: int) -> list[PersonAddress]:
-    return [replace(one, rank=rank) for rank, one in enumerate(places, first)]
-
-
-def _is_same(kept: PersonAddress, wanted: PersonAddress) -> bool:
-    return kept.channel == wanted.channel and folded(kept.address) == folded(wanted.address)
 
 
 @people_app.command("remove")
@@ -342,19 +333,15 @@ def history(
 @contacts_app.command("list")
 def list_contacts(home: Home = None, database: Database = None, json: Json = False) -> None:
     """Everybody in the household's book, by name."""
-    known = (one for one in everybody(_performing(home, database)) if _is_contact(one))
-    found = sorted(known, key=lambda one: one.name.casefold())
+    known = everybody(_performing(home, database))
+    found = _by_name(one for one in known if one.role is not PersonRole.OWNER and one.source != SIGN_IN)
     if json:
         say_json([_contact(one) for one in found])
         return
     for one in found:
-        say(_contact_line(one))
+        say(_line(one, [], lambda place: f"{place.channel} {place.address}"))
     if not found:
         say("No contacts yet: `postroom contacts import FILE`, or [[contacts]] in the settings.")
-
-
-def _is_contact(one: PersonBody) -> bool:
-    return one.role is not PersonRole.OWNER and one.source != SIGN_IN
 
 
 def _contact(one: PersonBody) -> dict[str, Any]:
@@ -368,13 +355,6 @@ def _contact(one: PersonBody) -> dict[str, Any]:
         "trusted": one.trusted,
         "source": one.source,
     }
-
-
-def _contact_line(one: PersonBody) -> str:
-    also = f" ({', '.join(one.aliases)})" if one.aliases else ""
-    reached = ", ".join(f"{place.channel} {place.address}" for place in one.addresses)
-    trusted = ["trusted"] if one.trusted else []
-    return plain("  ".join([f"{one.name}{also}", reached or "no address", *trusted]))
 
 
 # -- A file of either kind is brought in the same way --
@@ -400,16 +380,12 @@ def import_people_file(
             done = perform(made(ImportContacts, format=CardFormat.CSV, content=table))
             created, updated = created + done.created, updated + done.updated
             show_done(number, len(tables))
-    _say_imported(created, updated, cards.skipped, json)
-
-
-def _say_imported(created: int, updated: int, left_out: Sequence[tuple[int, str]], as_json: bool) -> None:
-    if as_json:
-        skipped = [{"card": card, "reason": reason} for card, reason in left_out]
+    if json:
+        skipped = [{"card": card, "reason": reason} for card, reason in cards.skipped]
         say_json({"created": created, "updated": updated, "skipped": skipped})
         return
-    say(f"{created} new, {updated} added to, {len(left_out)} left out.")
-    for card, reason in left_out:
+    say(f"{created} new, {updated} added to, {len(cards.skipped)} left out.")
+    for card, reason in cards.skipped:
         say(f"  card {card}: {reason}")
 
 
@@ -442,15 +418,19 @@ def plain(text: str) -> str:
 
 
 def person_line(person: PersonBody) -> str:
+    return _line(person, [person.role], _place)
+
+
+def _line(person: PersonBody, about: Sequence[str], shown: Callable[[AddressBody], str]) -> str:
     also = f" ({', '.join(person.aliases)})" if person.aliases else ""
-    reached = ", ".join(f"{one.channel} {one.address}{_mark(one)}" for one in person.addresses)
+    reached = ", ".join(map(shown, person.addresses)) or "no address"
     trusted = ["trusted"] if person.trusted else []
-    return plain("  ".join([f"{person.name}{also}", person.role, reached or "no address", *trusted]))
+    return plain("  ".join([f"{person.name}{also}", *about, reached, *trusted]))
 
 
-def _mark(one: AddressBody) -> str:
+def _place(one: AddressBody) -> str:
     mark = one.closed or one.doubtful
-    return f" ({mark.reason})" if mark else ""
+    return f"{one.channel} {one.address}" + (f" ({mark.reason})" if mark else "")
 
 
 def person_lines(person: PersonBody) -> Iterator[str]:

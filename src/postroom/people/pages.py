@@ -21,8 +21,7 @@ from postroom.conversations.page import SessionsToday, line_link, line_state
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, person_id_of, user_address
 from postroom.kernel.values.zones import zone_names
-from postroom.message.delivery import ClosedAddress
-from postroom.people.model import NewPerson, Person, PersonAddress, PersonRole
+from postroom.people.model import FROM_SETTINGS, NewPerson, Person, PersonAddress, PersonRole
 from postroom.people.pairing import Pairing
 from postroom.people.people import People
 from postroom.people.store.people import StoredMemory
@@ -30,7 +29,6 @@ from postroom.questions.model import Question
 from postroom.questions.page import QuestionPages
 
 PAGE_SIZE: Final = 50
-_SETTINGS_SOURCE: Final = "settings"
 _MOST_REMEMBERED: Final = 200
 _LONGEST_CHANNEL: Final = 64
 _LONGEST_ADDRESS: Final = 512
@@ -182,7 +180,7 @@ class ContactPages:
             complaints=_complaints(error),
             is_household=is_household,
             pairing_channels=list(self.pairing.channels),
-            is_seeded=person is not None and person.source == _SETTINGS_SOURCE,
+            is_seeded=person is not None and person.source == FROM_SETTINGS,
         )
 
 
@@ -248,14 +246,15 @@ class AddressLine:
     """`place` is where the address stands in what was sent; a line without a channel lets one be chosen."""
 
     channel: str
-    word: str
     address: str = ""
     rank: str = ""
     label: str = ""
-    verified_at_us: int | None = None
-    closed: ClosedAddress | None = None
-    doubtful: ClosedAddress | None = None
+    kept: PersonAddress | None = None
     place: int | None = None
+
+    @property
+    def word(self) -> str:
+        return channel_word(self.channel) if self.channel else "Another address"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,16 +281,7 @@ def shown(person: Person | None, channels: Collection[str], given: tuple[str, st
     if person is None:
         return PersonForm(lines=_with_blanks(_begun(given, channels), channels))
     lines = [
-        AddressLine(
-            channel=one.channel,
-            word=channel_word(one.channel),
-            address=one.address,
-            rank=str(one.rank),
-            label=one.label,
-            verified_at_us=one.verified_at_us,
-            closed=one.closed,
-            doubtful=one.doubtful,
-        )
+        AddressLine(channel=one.channel, address=one.address, rank=str(one.rank), label=one.label, kept=one)
         for one in person.addresses
     ]
     return PersonForm(
@@ -308,17 +298,16 @@ def shown(person: Person | None, channels: Collection[str], given: tuple[str, st
 
 def typed(form: Form, before: Person | None, channels: Collection[str]) -> PersonForm:
     names = ("address_channel", "address", "address_rank", "address_label")
-    proved = {(one.channel, one.address): one.verified_at_us for one in (before.addresses if before else ())}
+    kept = {(one.channel, one.address): one for one in (before.addresses if before else ())}
     lines: list[AddressLine] = []
     for channel, address, rank, label in zip(*(form.all(name) for name in names), strict=False):
         if address.strip():
             line = AddressLine(
                 channel=channel,
-                word=channel_word(channel),
                 address=address.strip(),
                 rank=rank.strip(),
                 label=label.strip(),
-                verified_at_us=proved.get((channel, address.strip())),
+                kept=kept.get((channel, address.strip())),
                 place=len(lines),
             )
             lines.append(line)
@@ -370,13 +359,12 @@ def _rank(text: str, place: int) -> int:
 
 def _begun(given: tuple[str, str], channels: Collection[str]) -> Sequence[AddressLine]:
     channel, address = given[0], given[1].strip()
-    return [AddressLine(channel=channel, word=channel_word(channel), address=address)] if channel in channels else []
+    return [AddressLine(channel=channel, address=address)] if channel in channels else []
 
 
 def _with_blanks(lines: Sequence[AddressLine], channels: Collection[str]) -> Sequence[AddressLine]:
     known = {one.channel for one in lines}
-    blanks = [AddressLine(channel=name, word=channel_word(name)) for name in channels if name not in known]
-    return [*lines, *blanks, AddressLine(channel="", word="Another address")]
+    return [*lines, *(AddressLine(channel=name) for name in channels if name not in known), AddressLine(channel="")]
 
 
 # A person at a glance: what was said lately, what they were asked, and what attention keeps for them.
