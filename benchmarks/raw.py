@@ -14,8 +14,8 @@ from postroom.delivery.model import Lease, NewDelivery, SendAttempt, Settlement
 from postroom.delivery.store import postgres as pg
 from postroom.delivery.store import rows
 from postroom.delivery.store import sqlite as lite
-from postroom.kernel.database.postgres import MARKS, PostgresDatabase, columns, planning_by_index
-from postroom.kernel.database.sqlite import ManyRows, SqliteDatabase
+from postroom.kernel.database.postgres import PostgresDatabase, planning_by_index
+from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.values.ids import DeliveryId, IdMint
 from postroom.message.delivery import AttemptResult, Intent, OnUncertain, Priority, Receipt, Status
 
@@ -91,7 +91,7 @@ def _sqlite(path: Path, count: int) -> float:
     return count / took
 
 
-def _run(connection: sqlite3.Connection, work: list[list[list[tuple[ManyRows, list[Any]]]]]) -> None:
+def _run(connection: sqlite3.Connection, work: list[list[list[tuple[lite.ManyRows, list[Any]]]]]) -> None:
     for statements in work:
         for group in statements:
             connection.execute("BEGIN IMMEDIATE")
@@ -100,7 +100,7 @@ def _run(connection: sqlite3.Connection, work: list[list[list[tuple[ManyRows, li
             connection.execute("COMMIT")
 
 
-def _sqlite_batch(batch: list[NewDelivery]) -> list[list[tuple[ManyRows, list[Any]]]]:
+def _sqlite_batch(batch: list[NewDelivery]) -> list[list[tuple[lite.ManyRows, list[Any]]]]:
     done = [settlement(new) for new in batch]
     inserts = [rows.insert_values(new, _AT_ONCE) for new in batch]
     return [
@@ -141,9 +141,9 @@ async def _write(connection: Connection, batch: list[tuple[str, list[Any]]]) -> 
 
 def _postgres_batch(batch: list[NewDelivery]) -> list[tuple[str, list[Any]]]:
     done = [settlement(new) for new in batch]
-    settled = columns([(*rows.settle_values(one), *pg._received(one)) for one in done])
-    attempts = columns([values for one in done if (values := rows.attempt_values(one))])
+    settled = pg.columns([(*rows.settle_values(one), *pg._received(one)) for one in done])
+    attempts = pg.columns([values for one in done if (values := rows.attempt_values(one))])
     return [
-        (pg._INSERT, [*columns([rows.insert_values(new, _AT_ONCE) for new in batch]), True, *MARKS]),
-        (pg._SETTLE, [*settled, *attempts, *columns([], width=len(pg._DEAD)), True, *MARKS]),
+        (pg._INSERT, [*pg.columns([rows.insert_values(new, _AT_ONCE) for new in batch]), True, *pg.MARKS]),
+        (pg._SETTLE, [*settled, *attempts, *pg.columns([], width=len(pg._DEAD)), True, *pg.MARKS]),
     ]

@@ -12,14 +12,12 @@ from typing import Any
 import pytest
 import structlog
 from opentelemetry import trace as otel
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from tests import quick_logs
 from tests.household.living import LIFTED, QUICK, Living, living
 from tests.support.spans import recording, trace_id
 
 from postroom.kernel.running import telemetry as log
 from postroom.kernel.running import telemetry as trace
-from postroom.kernel.running.telemetry import TallyCounter, TallyHistogram
 from postroom.sandbox.records import SANDBOX_TOKEN
 
 BOT_TOKEN = "123456789:AAcanary-token_xyz"
@@ -123,45 +121,6 @@ def test_a_log_nobody_can_read_stops_no_work(stream: io.StringIO, capsys: pytest
     logging.getLogger("library").error("something")
 
     assert capsys.readouterr().err == ""
-
-
-BOUNDS = (0.1, 1.0, 10.0)
-
-
-def said(registry: CollectorRegistry) -> list[str]:
-    """Without the moment of their making, which ours do not tell."""
-    return [line for line in generate_latest(registry).decode().splitlines() if "_created" not in line]
-
-
-def test_a_tally_says_what_a_counter_says() -> None:
-    ours, theirs = CollectorRegistry(), CollectorRegistry()
-    tally = TallyCounter("postroom_sent", "Sent", ["channel", "status"], ours)
-    counter = Counter("postroom_sent", "Sent", ["channel", "status"], registry=theirs)
-
-    for labels in (("telegram", "ok"), ("email", "ok"), ("telegram", "ok"), ('a "b"\n', "ok")):
-        tally.count(*labels)
-        counter.labels(*labels).inc()
-
-    assert said(ours) == said(theirs)
-
-
-def test_a_spread_says_what_a_histogram_says() -> None:
-    ours, theirs = CollectorRegistry(), CollectorRegistry()
-    spread = TallyHistogram("postroom_seconds", "Seconds", "channel", BOUNDS, ours)
-    histogram = Histogram("postroom_seconds", "Seconds", ["channel"], buckets=BOUNDS, registry=theirs)
-
-    for channel, value in (("telegram", 0.0), ("telegram", 0.1), ("telegram", 0.5), ("email", 10.0), ("email", 99.0)):
-        spread.observe(channel, value)
-        histogram.labels(channel).observe(value)
-
-    assert said(ours) == said(theirs)
-
-
-def test_what_was_never_counted_is_described_and_not_shown() -> None:
-    registry = CollectorRegistry()
-    TallyCounter("postroom_sent", "Sent", ["channel"], registry)
-
-    assert said(registry) == ["# HELP postroom_sent_total Sent", "# TYPE postroom_sent_total counter"]
 
 
 PARENT = "4bf92f3577b34da6a3ce929d0e0e4736"

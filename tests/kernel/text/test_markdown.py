@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.markdown_texts import inked, markdown
 
-from postroom.kernel.text.markdown import as_markdown, parse
+from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.markdown_tokens import LONGEST_TARGET
 from postroom.kernel.text.rich import RichText, SpanStyle
+from postroom.questions.rules.words import as_markdown
 
 
 def styles(source: str) -> list[tuple[str, str, str]]:

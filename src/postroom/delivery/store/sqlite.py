@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, Final, TypeAlias, TypeVar
 
 from sqlalchemy import Connection
 
@@ -37,12 +38,47 @@ from postroom.delivery.store.rows import (
     snapshot_of,
 )
 from postroom.delivery.store.tables import delivery_attempts, delivery_receipts
-from postroom.kernel.database.sqlite import ManyRows, SqliteDatabase, marks
+from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Receipt, Status
 
 _Result = TypeVar("_Result")
 _ANY_TIME: Final = 2**62
+
+
+# One statement over many rows, so that the interpreter's lock is given up once and not once a row.
+
+Row: TypeAlias = Sequence[Any]
+_ROWS_AT_ONCE = 256  # SQLite takes 32,766 values in a statement
+
+
+class ManyRows:
+    """`statement` is given the text of a VALUES list, and kept for each of the few lengths there are."""
+
+    def __init__(self, statement: Callable[[str], str], *, row: str) -> None:
+        self._text = cache(lambda count: statement(", ".join([row] * count)))
+
+    def run(self, driver: sqlite3.Connection, rows: Sequence[Row]) -> list[Any]:
+        """What the statement returns, over all the rows."""
+        returned: list[Any] = []
+        for some in _powers_of_two(rows):
+            values = [value for row in some for value in row]
+            returned += driver.execute(self._text(len(some)), values).fetchall()
+        return returned
+
+
+def marks(count: int) -> str:
+    return f"({', '.join('?' * count)})"
+
+
+def _powers_of_two(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Lengths that come back, so that the driver finds its prepared statements again."""
+    start = 0
+    while left := len(rows) - start:
+        length = min(1 << (left.bit_length() - 1), _ROWS_AT_ONCE)
+        yield rows[start : start + length]
+        start += length
+
 
 _INSERT = ManyRows(
     lambda rows: (

@@ -9,7 +9,6 @@ are, and what is nested too deep or would take too long to read is text as a who
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -184,15 +183,3 @@ def _trimmed(text: str, span: TextSpan) -> TextSpan | None:
     start = span.start + len(inner) - len(inner.lstrip())
     end = span.start + len(inner.rstrip())
     return TextSpan(start, end, span.style, span.detail) if start < end else None
-
-
-# Plain words within Markdown.
-
-
-_SIGNS: Final = re.compile(f"[{re.escape(string.punctuation)}]")
-_INDENT: Final = re.compile(r"^[ \t]+", re.MULTILINE)  # of four spaces, code would be made
-
-
-def as_markdown(text: str) -> str:
-    """What is read as exactly these characters, but for white space at the start of lines."""
-    return _INDENT.sub("", _SIGNS.sub(r"\\\g<0>", text))

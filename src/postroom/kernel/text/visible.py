@@ -1,4 +1,4 @@
-"""Hide what looks like a secret, and only that: a mask must never hide a piece of a command."""
+"""Make visible what a text hides: direction controls, invisible characters, letters of another script."""
 
 from __future__ import annotations
 
@@ -7,33 +7,6 @@ import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
-
-# Only letters, digits and the few signs that keys are made of: nothing that a shell would act on.
-_KEY: Final = r"[A-Za-z0-9_\-+/=.]"
-_KNOWN: Final = re.compile(
-    r"\b(?:sk-|pk-|rk_|ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|xox[abpros]-|AKIA|ASIA|AIza|hf_|npm_|pypi-|pr_[a-z]+_|eyJ)"
-    rf"{_KEY}{{12,}}"
-)
-_NAMED: Final = re.compile(
-    r"(?i)((?:pass(?:word|wd)?|secret|token|api[_-]?key|access[_-]?key|authorization|bearer)"
-    r"[\"']?\s*[:= ]\s*[\"']?(?:bearer\s+)?)"
-    rf"({_KEY}{{8,}})"
-)
-_IN_ADDRESS: Final = re.compile(rf"(://[^/\s:@]+:)({_KEY}+)(@)")
-_SHOWN: Final = 3
-
-
-def masked(text: str) -> str:
-    text = _KNOWN.sub(lambda found: _hidden(found[0]), text)
-    text = _IN_ADDRESS.sub(lambda found: f"{found[1]}{_hidden(found[2])}{found[3]}", text)
-    return _NAMED.sub(lambda found: found[1] + _hidden(found[2]), text)
-
-
-def _hidden(secret: str) -> str:
-    return secret if "•" in secret else f"{secret[:_SHOWN]}•••"
-
-
-# Make visible what a text hides: direction controls, invisible characters, letters of another script.
 
 
 class Hidden(StrEnum):
@@ -170,22 +143,3 @@ def _script(character: str) -> str:
     if character.isascii():
         return "LATIN"
     return unicodedata.name(character, "").partition(" ")[0]
-
-
-# Words as a person sees them, for comparing what was typed with what stands on a card.
-
-
-_UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn"})
-
-
-def visible(text: str) -> str:
-    """Without what cannot be seen, in one case, with single spaces."""
-    composed = unicodedata.normalize("NFC", text)
-    spaced = " ".join(composed.split())
-    return "".join(letter for letter in spaced if not _is_unseen(letter)).strip().casefold()
-
-
-def _is_unseen(letter: str) -> bool:
-    """Marks that could not be composed change what is seen; variation selectors do not."""
-    category = unicodedata.category(letter)
-    return category in _UNSEEN and (category != "Mn" or "\ufe00" <= letter <= "\ufe0f" or letter >= "\U000e0100")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from postroom.kernel.text.visible import visible
 from postroom.kernel.values.errors import sentence
 from postroom.kernel.values.fields import storable
 from postroom.message.wishes import DENY
@@ -245,3 +245,22 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+# ---- words as a person sees them, for comparing what was typed with what stands on a card ----
+
+
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn"})
+
+
+def visible(text: str) -> str:
+    """Without what cannot be seen, in one case, with single spaces."""
+    composed = unicodedata.normalize("NFC", text)
+    spaced = " ".join(composed.split())
+    return "".join(letter for letter in spaced if not _is_unseen(letter)).strip().casefold()
+
+
+def _is_unseen(letter: str) -> bool:
+    """Marks that could not be composed change what is seen; variation selectors do not."""
+    category = unicodedata.category(letter)
+    return category in _UNSEEN and (category != "Mn" or "\ufe00" <= letter <= "\ufe0f" or letter >= "\U000e0100")

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from postroom.kernel.text.visible import visible
 from postroom.kernel.values.errors import Code, FieldError, OverloadRejected, ValidationError
 from postroom.kernel.values.fields import text_problem
 from postroom.message.delivery import Format
@@ -27,7 +26,7 @@ from postroom.questions.model import (
     wording_object,
 )
 from postroom.questions.rules.form import form_problems
-from postroom.questions.rules.reading import Reading, read
+from postroom.questions.rules.reading import Reading, read, visible
 
 MAX_CONTEXT_CHARACTERS: Final = 24_000
 MIN_DEADLINE_SECONDS: Final = 30

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -59,10 +60,7 @@ def composed(*parts: CardText) -> CardText:
 
 
 def _as_markdown(parts: Sequence[CardText]) -> CardText | None:
-    from postroom.kernel.text.markdown import (
-        as_markdown,
-        parse,  # costs a plain household nothing
-    )
+    from postroom.kernel.text.markdown import parse  # costs a plain household nothing
     from postroom.kernel.text.rich import joined
 
     sources = [part.text if part.format is Format.MARKDOWN else as_markdown(part.text) for part in parts]
@@ -276,3 +274,15 @@ def _said(answer: QuestionAnswer, labels: dict[str, str]) -> str:
     if answer.fields:
         return ", ".join(f"{name}: {value}" for name, value in answer.fields.items())
     return answer.text or ""
+
+
+# ---- plain words within Markdown ----
+
+
+_SIGNS: Final = re.compile(f"[{re.escape(string.punctuation)}]")
+_INDENT: Final = re.compile(r"^[ \t]+", re.MULTILINE)  # of four spaces, code would be made
+
+
+def as_markdown(text: str) -> str:
+    """What is read as exactly these characters, but for white space at the start of lines."""
+    return _INDENT.sub("", _SIGNS.sub(r"\\\g<0>", text))
