@@ -11,7 +11,7 @@ from aiohttp import web
 
 from postroom.kernel.running.clock import Clock
 from postroom.sandbox.faults import ArmedFaults, Spoiled
-from postroom.sandbox.records import FileShelf
+from postroom.sandbox.ledger import FileShelf
 from tests.fakes.ledger import FaceLedger
 from tests.fakes.record import FaceButton, FaceMessage, PressedKey, Wrote
 

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from postroom.sandbox.records import LedgerFile
+from postroom.sandbox.ledger import LedgerFile
 from tests.fakes.record import FaceMessage
 
 KEPT_MESSAGES: Final = 10_000

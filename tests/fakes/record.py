@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from postroom.sandbox.records import ArrivedFile, SandboxFile, files_of
+from postroom.sandbox.records import ArrivedFile, SandboxFile
 
 KEPT_FILES: Final = "sandbox_files"
 
@@ -40,7 +40,7 @@ class FaceMessage:
     @property
     def files(self) -> tuple[SandboxFile, ...]:
         """Kept with what the service was handed, under a name of our own."""
-        return files_of(self.body.get(KEPT_FILES, ()))
+        return tuple(SandboxFile(**one) for one in self.body.get(KEPT_FILES, ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from postroom.kernel.running.clock import Clock
-from postroom.sandbox.records import LedgerFile
+from postroom.sandbox.ledger import LedgerFile
 from postroom.sandbox.server import Sandbox, SandboxOptions
 from tests.fakes.control import FaceControl
 from tests.fakes.face import FaceParts

@@ -39,6 +39,7 @@ from postroom.kernel.database.postgres import PostgresDatabase
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import seconds, to_datetime, to_text
 from postroom.sandbox.faults import Fault, FaultChannel
+from postroom.sandbox.records import ReceivedMail
 from postroom.sandbox.server import Sandbox, serve
 
 SEVEN_HOURS = 7 * 3600
@@ -540,7 +541,7 @@ async def test_every_e_mail_is_sent_once_or_marked(postgres_url: str, tmp_path: 
         sandbox.faults.arm(Fault(channel=FaultChannel.EMAIL, times=-1, delay_seconds=0.15))
 
         async def some_arrived() -> bool:
-            return sandbox.ledger.email.count(from_person=False, since=0) >= 4
+            return sandbox.ledger.count(ReceivedMail, from_person=False) >= 4
 
         with two_households(sandbox, postgres_url, tmp_path) as households:
             await fill(database)
@@ -548,7 +549,7 @@ async def test_every_e_mail_is_sent_once_or_marked(postgres_url: str, tmp_path: 
             os.killpg(households[0].pid, signal.SIGKILL)
             assert not await all_settled(), "killed too late to show anything"
             await until(all_settled, "the other household did not finish")
-        mails = [one.mail for one in sandbox.ledger.email.mails(from_person=False, since=0, limit=1000)]
+        mails = sandbox.ledger.shown(ReceivedMail, from_person=False)
     rows = select(delivery_requests.c.id, delivery_requests.c.possible_duplicate)
     deliveries = await database.read(lambda one: {row.id: row.possible_duplicate for row in one.execute(rows)})
     await database.close()

@@ -92,7 +92,7 @@ class Workshop:
         raise AssertionError(f"only {len(found)} of {count} e-mails arrived")
 
     def received(self) -> list[ReceivedMail]:
-        return [one.mail for one in self.sandbox.ledger.email.mails(from_person=False, since=0, limit=1000)]
+        return self.sandbox.ledger.shown(ReceivedMail, from_person=False)
 
 
 def inbox_on(database: Database, book: NoticeBook, clock: Clock, **changes: Any) -> Inbox:

@@ -1,44 +1,39 @@
+"""What the sandbox's file keeps: for whom, how much, and whole or not at all."""
+
 from __future__ import annotations
 
+import sqlite3
 import stat
 from pathlib import Path
 
 import pytest
 from tests.sandbox.hand_clock import START_US
 
+from postroom.sandbox import ledger as ledgers
 from postroom.sandbox.ledger import SandboxLedger
-from postroom.sandbox.records import ReceivedMail
+from postroom.sandbox.records import Callback, ReceivedMail, TelegramMessage
 
-
-def test_what_was_kept_and_the_counters_outlive_a_restart(tmp_path: Path) -> None:
-    path = tmp_path / "new folder" / "sandbox.db"
-    first = SandboxLedger(path)
-    kept = first.telegram.keep(
-        chat_id="42", text="Hello", now_us=START_US, announce=lambda m: ("message", {"text": m.text})
-    )
-    first.telegram.react(kept, "👍", from_person=True, now_us=START_US)
-    first.email.keep(
-        ReceivedMail(sender="a@x", recipients=("b@x",), subject="s", body="b", raw=b"raw"), from_person=False, now_us=1
-    )
-    first.close()
-
-    second = SandboxLedger(path)
-
-    (message,) = second.telegram.messages(from_person=None, chat_id=None, since=None, limit=10)
-    assert (message.text, message.reactions) == ("Hello", ("👍",))
-    assert second.email.raw(1) == b"raw"
-    assert second.telegram.updates(offset=2, limit=10, kinds=["message"]) == []
-    again = second.telegram.keep(chat_id="42", text="x", now_us=START_US, announce=lambda m: ("message", {}))
-    assert again.message_id == 2
-    assert second.telegram.updates(offset=0, limit=10, kinds=["message"]) == [{"update_id": 2, "message": {}}]
-    second.close()
+HELLO = TelegramMessage(place="42", text="a secret", at_us=START_US)
 
 
 def test_nobody_else_may_read_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "sandbox.db"
+    path = tmp_path / "new folder" / "sandbox.db"
     SandboxLedger(path).close()
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_the_numbers_of_an_earlier_file_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "sandbox.db"
+    old = sqlite3.connect(path, isolation_level=None)
+    old.execute("create table telegram_messages (message_id integer primary key autoincrement, text)")
+    old.execute("insert into telegram_messages (message_id, text) values (41, 'before')")
+    old.close()
+
+    for number in (42, 43):
+        ledger = SandboxLedger(path)
+        assert ledger.keep(HELLO).number == number
+        ledger.close()
 
 
 def test_a_message_whose_update_cannot_be_written_is_not_kept() -> None:
@@ -48,20 +43,35 @@ def test_a_message_whose_update_cannot_be_written_is_not_kept() -> None:
         raise LookupError
 
     with pytest.raises(LookupError):
-        ledger.telegram.keep(chat_id="42", text="x", now_us=START_US, announce=fail)
+        ledger.keep(HELLO, fail)
 
-    assert ledger.telegram.count(from_person=None, chat_id=None, since=None) == 0
+    assert ledger.count(TelegramMessage) == 0
     ledger.close()
 
 
 def test_nothing_kept_shows_its_text_in_its_repr() -> None:
     ledger = SandboxLedger()
-    message = ledger.telegram.keep(chat_id="42", text="a secret", now_us=START_US)
-    mail = ledger.email.keep(
-        ReceivedMail(sender="a@x", recipients=("b@x",), subject="a secret", body="a secret", raw=b"a secret"),
-        from_person=True,
-        now_us=START_US,
-    )
+    message = ledger.keep(HELLO)
+    mail = ledger.keep(ReceivedMail(sender="a@x", recipients=("b@x",), subject="a secret", body="a secret"))
 
     assert "secret" not in repr(message) + repr(mail)
+    ledger.close()
+
+
+@pytest.mark.requirement("house:sandbox-is-bounded")
+def test_each_chat_keeps_its_last_messages_and_the_queue_its_last_updates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledgers, "KEPT_PER_PLACE", 150)
+    monkeypatch.setattr(ledgers, "MOST_WAITING", 50)
+    ledger = SandboxLedger()
+    quiet = ledger.keep(TelegramMessage(place="7", text="alone"))
+    first = ledger.keep(HELLO)
+    ledger.press(first, "x", from_id=None, now_us=START_US, announce=lambda _: ("callback_query", {}))
+    for number in range(998):
+        ledger.keep(TelegramMessage(place="42", text=str(number)), lambda _: ("message", {}))
+
+    kept = ledger.shown(TelegramMessage, place="42")
+    assert (len(kept), kept[-1].text) == (150, "997")
+    assert ledger.one(TelegramMessage, quiet.number) == quiet
+    assert ledger.shown(Callback) == []
+    assert len(ledger.updates.fetch(offset=0, limit=1000, kinds=["message", "callback_query"], now_us=0)) == 50
     ledger.close()

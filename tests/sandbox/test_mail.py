@@ -14,7 +14,9 @@ from tests.sandbox.client import Client, letter, send_mail
 from tests.sandbox.conftest import Start
 from tests.sandbox.hand_clock import HandClock
 
+from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.mail import MAX_MAIL_BYTES, read_mail
+from postroom.sandbox.records import ReceivedMail
 
 
 async def test_a_mail_is_kept_with_its_envelope_and_headers(client: Client) -> None:
@@ -260,8 +262,12 @@ async def test_a_server_with_tls_from_the_first_byte_takes_mail(start: Start, ce
     assert [mail["subject"] for mail in await client.mails()] == ["encrypted"]
 
 
-def read(raw: bytes):
-    return read_mail(raw, sender="bot@example.com", recipients=["ada@example.com"])
+def read(raw: bytes) -> ReceivedMail:
+    ledger = SandboxLedger()
+    try:
+        return read_mail(raw, ledger.files, sender="bot@example.com", recipients=["ada@example.com"], at_us=0)
+    finally:
+        ledger.close()
 
 
 def test_a_mail_is_read_as_a_person_would_see_it():
@@ -273,7 +279,6 @@ def test_a_mail_is_read_as_a_person_would_see_it():
 
     assert (mail.subject, mail.body) == ("Grüße, 你好", "Zeile eins\nZeile 😀")
     assert (mail.message_id, mail.in_reply_to, mail.references) == ("<d1@example.com>", "<d0@example.com>", None)
-    assert mail.raw == raw
 
 
 def test_a_folded_header_is_one_line():
@@ -313,4 +318,3 @@ def test_any_bytes_at_all_give_text_that_json_can_carry(raw):
     mail = read(b"Subject: " + raw)
 
     (mail.subject + mail.body + "".join([*mail.headers, *mail.headers.values()])).encode()
-    assert mail.raw == b"Subject: " + raw

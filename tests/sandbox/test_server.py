@@ -18,9 +18,10 @@ from tests.sandbox.hand_clock import HandClock
 
 from postroom.sandbox.faults import ArmedFaults
 from postroom.sandbox.ledger import SandboxLedger
+from postroom.sandbox.page import SandboxPage
 from postroom.sandbox.person import SandboxPerson
-from postroom.sandbox.records import ReceivedMail
-from postroom.sandbox.server import Sandbox, SandboxOptions, SandboxPage, refusal_reason, serve
+from postroom.sandbox.records import ReceivedMail, TelegramMessage
+from postroom.sandbox.server import Sandbox, SandboxOptions, refusal_reason, serve
 
 
 async def test_a_restarted_sandbox_still_has_its_messages_and_counts_on(tmp_path: Path) -> None:
@@ -28,6 +29,8 @@ async def test_a_restarted_sandbox_still_has_its_messages_and_counts_on(tmp_path
     async with serve(ledger_path=ledger) as sandbox, aiohttp.ClientSession(sandbox.bot_api_url) as http:
         client = Client(sandbox, http)
         await client.bot("sendMessage", chat_id=42, text="before")
+        await client.post("/sandbox/telegram/reaction", {"chat_id": 42, "message_id": 1, "emoji": "👍"})
+        await client.post("/sandbox/telegram/inbound", {"chat_id": 7, "text": "not fetched yet"})
         await client.mail(letter("before"))
         await client.arm(channel="telegram", status=500)
 
@@ -35,9 +38,12 @@ async def test_a_restarted_sandbox_still_has_its_messages_and_counts_on(tmp_path
         client = Client(sandbox, http)
         answer = await client.bot("sendMessage", chat_id=42, text="after")
 
-        assert answer["result"]["message_id"] == 2
+        assert answer["result"]["message_id"] == 3
         assert await client.texts() == ["before", "after"]
+        assert (await client.get("/sandbox/telegram/messages"))["messages"][0]["reactions"] == ["👍"]
         assert [mail["subject"] for mail in await client.mails()] == ["before"]
+        assert [one["update_id"] for one in (await client.bot("getUpdates"))["result"]] == [2]
+        assert (await client.bot("getUpdates", offset=3))["result"] == []
 
 
 async def test_a_stop_does_not_wait_for_open_polls_delays_and_hanging_calls(start: Start, clock: HandClock) -> None:
@@ -223,10 +229,9 @@ def test_no_text_becomes_an_element_or_an_attribute(first: str, second: str, thi
     ledger = SandboxLedger()
     person = SandboxPerson(ledger=ledger, clock=None, news=None, token="")  # type: ignore[arg-type]
     page = SandboxPage(ledger=ledger, faults=ArmedFaults(), person=person, stopping=None)  # type: ignore[arg-type]
-    one = ledger.telegram.keep(chat_id="42", text=first, from_name=second, from_person=True, now_us=1)
-    ledger.telegram.keep(chat_id="42", text=second, reply_to=one.message_id, now_us=1)
-    mail = ReceivedMail(sender=first, recipients=(second,), subject=third, body=first)
-    ledger.email.keep(mail, from_person=False, now_us=1)
+    one = ledger.keep(TelegramMessage(place="42", text=first, from_name=second, from_person=True))
+    ledger.keep(TelegramMessage(place="42", text=second, reply_to_message_id=one.number))
+    ledger.keep(ReceivedMail(sender=first, recipients=(second,), subject=third, body=first))
 
     parsed = Elements()
     parsed.feed(page.shown({"mail": "1", "reply_to": "1"}, {"text": third, "body": second}).text or "")

@@ -9,11 +9,11 @@ import signal
 import sys
 from pathlib import Path
 
+from postroom.sandbox.page import NOTICE
 from postroom.sandbox.server import (
     DEFAULT_BOT_API_PORT,
     DEFAULT_IMAP_PORT,
     DEFAULT_SMTP_PORT,
-    NOTICE,
     Sandbox,
     SandboxOptions,
 )

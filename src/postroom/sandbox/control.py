@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from aiohttp import web
 
-from postroom.sandbox import person as inbound
 from postroom.sandbox.faults import MAX_ARMED, ArmedFaults, parse
 from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.person import SandboxPerson
 from postroom.sandbox.records import (
+    Callback,
+    Reaction,
+    ReceivedMail,
+    SandboxRecord,
+    TelegramMessage,
     answer,
     asked_window,
-    callback_listing,
     invalid,
-    mail_listing,
-    message_listing,
     picture_type,
-    reaction_listing,
     read_json,
     shown,
     with_room,
@@ -42,21 +43,23 @@ class Control:
         self._whose = {"household": household} if household else {}
 
     def routes(self) -> list[web.RouteDef]:
+        sent, written = partial(self.messages, from_person=False), partial(self.messages, from_person=True)
+        person = self._person
         table: list[tuple[str, str, _Handler]] = [
             ("GET", "/health", self.health),
-            ("GET", "/sandbox/telegram/messages", self.telegram_messages),
-            ("GET", "/sandbox/telegram/reactions", self.telegram_reactions),
-            ("POST", "/sandbox/telegram/reaction", self.tap),
-            ("GET", "/sandbox/telegram/inbound", self.telegram_inbound),
+            ("GET", "/sandbox/telegram/messages", partial(sent, TelegramMessage)),
+            ("GET", "/sandbox/telegram/reactions", partial(self.marks, Reaction, "reactions")),
+            ("POST", "/sandbox/telegram/reaction", partial(self.act, person.tap, "reaction")),
+            ("GET", "/sandbox/telegram/inbound", partial(written, TelegramMessage)),
             ("POST", "/sandbox/telegram/inbound", self.type_message),
-            ("GET", "/sandbox/telegram/callbacks", self.telegram_callbacks),
+            ("GET", "/sandbox/telegram/callbacks", partial(self.marks, Callback, "callbacks")),
             ("GET", "/sandbox/telegram/actions", self.telegram_actions),
-            ("POST", "/sandbox/telegram/callback", self.press),
-            ("POST", "/sandbox/telegram/press", self.press_button),
+            ("POST", "/sandbox/telegram/callback", partial(self.act, person.press, "callback")),
+            ("POST", "/sandbox/telegram/press", partial(self.act, person.press_button, "callback")),
             ("POST", "/sandbox/telegram/away", self.be_away),
-            ("GET", "/sandbox/email/messages", self.emails),
+            ("GET", "/sandbox/email/messages", partial(sent, ReceivedMail)),
             ("GET", "/sandbox/email/messages/{id}/raw", self.raw_email),
-            ("GET", "/sandbox/email/inbound", self.email_inbound),
+            ("GET", "/sandbox/email/inbound", partial(written, ReceivedMail)),
             ("POST", "/sandbox/email/inbound", self.write_email),
             ("GET", "/sandbox/files/{sha256}", self.file),
             ("DELETE", "/sandbox/messages", self.clear),
@@ -69,38 +72,28 @@ class Control:
     async def health(self, request: web.Request) -> web.StreamResponse:
         return answer({"status": "ok", "armed_faults": len(self._faults.listed()), **self._whose})
 
-    async def telegram_messages(self, request: web.Request) -> web.StreamResponse:
-        return self._chat_listing(request, from_person=False)
+    async def messages(
+        self, kind: type[SandboxRecord], request: web.Request, *, from_person: bool
+    ) -> web.StreamResponse:
+        window, place = asked_window(request), _chat(kind, request)
+        found = self._ledger.shown(kind, place=place, from_person=from_person, since=window.since, limit=window.limit)
+        total = self._ledger.count(kind, place=place, from_person=from_person, since=window.since)
+        return answer({"messages": [one.listing() for one in found], "count": len(found), "total": total})
 
-    async def telegram_inbound(self, request: web.Request) -> web.StreamResponse:
-        return self._chat_listing(request, from_person=True)
-
-    async def telegram_reactions(self, request: web.Request) -> web.StreamResponse:
+    async def marks(self, kind: type[SandboxRecord], name: str, request: web.Request) -> web.StreamResponse:
+        """What was left on messages by tapping and pressing."""
         window = asked_window(request)
-        found = self._ledger.telegram.reactions(
-            chat_id=request.query.get("chat_id"), since=window.since, limit=window.limit
-        )
-        return answer({"reactions": [reaction_listing(item) for item in found], "count": len(found)})
-
-    async def telegram_callbacks(self, request: web.Request) -> web.StreamResponse:
-        window = asked_window(request)
-        found = self._ledger.telegram.callbacks(since=window.since, limit=window.limit)
-        return answer({"callbacks": [callback_listing(item) for item in found], "count": len(found)})
+        found = self._ledger.shown(kind, place=_chat(kind, request), since=window.since, limit=window.limit)
+        return answer({name: [one.listing() for one in found], "count": len(found)})
 
     async def telegram_actions(self, request: web.Request) -> web.StreamResponse:
         """What a person would have seen of the bot for a moment: that it types."""
-        seen = [{"chat_id": chat, "action": action} for chat, action in self._ledger.telegram.actions]
+        seen = [{"chat_id": chat, "action": action} for chat, action in self._ledger.actions]
         return answer({"actions": seen, "count": len(seen)})
-
-    async def emails(self, request: web.Request) -> web.StreamResponse:
-        return self._mail_listing(request, from_person=False)
-
-    async def email_inbound(self, request: web.Request) -> web.StreamResponse:
-        return self._mail_listing(request, from_person=True)
 
     async def raw_email(self, request: web.Request) -> web.StreamResponse:
         number = request.match_info["id"]
-        raw = self._ledger.email.raw(int(number)) if number.isdecimal() and len(number) <= 18 else None
+        raw = self._ledger.raw(ReceivedMail, int(number)) if number.isdecimal() and len(number) <= 18 else None
         if raw is None:
             raise web.HTTPNotFound
         headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
@@ -112,28 +105,21 @@ class Control:
             raise web.HTTPNotFound
         return shown(content, picture_type(content))
 
+    async def act(self, act: Callable[[object], SandboxRecord], name: str, request: web.Request) -> web.StreamResponse:
+        return answer({name: act(await read_json(request)).listing()})
+
     async def type_message(self, request: web.Request) -> web.StreamResponse:
         kept = self._person.type_message(await read_json(with_room(request)))
-        numbers = {"message_ids": [one.message_id for one in kept]} if len(kept) > 1 else {}
-        return answer({"message": message_listing(kept[0]), "message_id": kept[0].message_id, **numbers})
-
-    async def tap(self, request: web.Request) -> web.StreamResponse:
-        return answer({"reaction": reaction_listing(self._person.tap(await read_json(request)))})
-
-    async def press(self, request: web.Request) -> web.StreamResponse:
-        return answer({"callback": callback_listing(self._person.press(await read_json(request)))})
-
-    async def press_button(self, request: web.Request) -> web.StreamResponse:
-        return answer({"callback": callback_listing(self._person.press_button(await read_json(request)))})
+        numbers = {"message_ids": [one.number for one in kept]} if len(kept) > 1 else {}
+        return answer({"message": kept[0].listing(), "message_id": kept[0].number, **numbers})
 
     async def be_away(self, request: web.Request) -> web.StreamResponse:
-        """What waits for the bot becomes so much older, and what has waited for too long is gone."""
-        self._ledger.updates.age(inbound.away(await read_json(request)))
+        self._person.be_away(await read_json(request))
         return answer({"status": "ok"})
 
     async def write_email(self, request: web.Request) -> web.StreamResponse:
         kept = self._person.write(await read_json(with_room(request)))
-        return answer({"message": mail_listing(kept), "message_id": kept.mail.message_id})
+        return answer({"message": kept.listing(), "message_id": kept.message_id})
 
     async def clear(self, request: web.Request) -> web.StreamResponse:
         self._ledger.clear()
@@ -159,15 +145,6 @@ class Control:
         armed = [fault.listing() for fault in self._faults.listed()]
         return answer({"faults": armed, "count": len(armed)})
 
-    def _chat_listing(self, request: web.Request, *, from_person: bool) -> web.Response:
-        window, chat_id = asked_window(request), request.query.get("chat_id")
-        ledger = self._ledger.telegram
-        found = ledger.messages(from_person=from_person, chat_id=chat_id, since=window.since, limit=window.limit)
-        total = ledger.count(from_person=from_person, chat_id=chat_id, since=window.since)
-        return answer({"messages": [message_listing(item) for item in found], "count": len(found), "total": total})
 
-    def _mail_listing(self, request: web.Request, *, from_person: bool) -> web.Response:
-        window = asked_window(request)
-        found = self._ledger.email.mails(from_person=from_person, since=window.since, limit=window.limit)
-        total = self._ledger.email.count(from_person=from_person, since=window.since)
-        return answer({"messages": [mail_listing(item) for item in found], "count": len(found), "total": total})
+def _chat(kind: type[SandboxRecord], request: web.Request) -> str | None:
+    return None if kind is ReceivedMail else request.query.get("chat_id")

@@ -6,9 +6,9 @@ import asyncio
 import base64
 import email
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from email.header import Header
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -16,9 +16,10 @@ from email.utils import format_datetime
 from typing import Any, Final
 
 from postroom.kernel.running.loop import Signal
-from postroom.sandbox.ledger import EmailLedger
+from postroom.kernel.values.ids import to_datetime
+from postroom.sandbox.ledger import FileShelf, SandboxLedger
 from postroom.sandbox.mail import BANNER
-from postroom.sandbox.records import ReceivedMail, StoredMail
+from postroom.sandbox.records import ReceivedMail, SandboxFile
 
 # A mail that the person wrote, as the bytes in which a mail server keeps it.
 
@@ -26,9 +27,9 @@ AUTHSERV_ID: Final = "sandbox.example"
 """The name under which the sandbox says that it knows who wrote a mail."""
 
 
-def _mail_bytes(kept: StoredMail) -> bytes:
+def _mail_bytes(mail: ReceivedMail, shelf: FileShelf) -> bytes:
     """What the person gave as a header of their own is written in its place; the rest a server adds."""
-    mail, at = kept.mail, datetime.fromtimestamp(kept.received_us / 1_000_000, UTC)
+    at = to_datetime(mail.at_us)
     usual = {
         "Return-Path": f"<{mail.sender}>",
         "Authentication-Results": f"{AUTHSERV_ID}; dmarc=pass header.from={_domain(mail.sender)}",
@@ -45,17 +46,18 @@ def _mail_bytes(kept: StoredMail) -> bytes:
     given = {name.lower() for name in mail.headers}
     head = [(name, value) for name, value in usual.items() if value and name.lower() not in given]
     head += [(name, value) for name, value in mail.headers.items() if value]
-    body = _parts(mail) if mail.given else _body(mail.body, is_whole="content-type" in given)
+    held = [(one, content) for one in mail.files if (content := shelf.content(one.sha256))]
+    body = _parts(mail.body, held) if held else _body(mail.body, is_whole="content-type" in given)
     return "".join(f"{name}: {_value(value)}\r\n" for name, value in head).encode("ascii", "replace") + body
 
 
-def _parts(mail: ReceivedMail) -> bytes:
+def _parts(text: str, files: Iterable[tuple[SandboxFile, bytes]]) -> bytes:
     """The words first, then each file."""
     whole = EmailMessage()
-    whole.set_content(mail.body)
-    for one in mail.given:
+    whole.set_content(text)
+    for one, content in files:
         kind, _, more = one.media_type.partition("/")
-        whole.add_attachment(one.content, maintype=kind, subtype=more or "octet-stream", filename=one.name)
+        whole.add_attachment(content, maintype=kind, subtype=more or "octet-stream", filename=one.name)
     del whole["MIME-Version"]
     return whole.as_bytes(policy=SMTP)
 
@@ -80,18 +82,15 @@ def _domain(address: str) -> str:
 
 # The sandbox's mailbox as IMAP sees it: what people wrote to one address, under numbers that never change.
 
-_MOST: Final = 10_000
-
 
 class _ImapInbox:
     """A look at it: mails that come later are seen after `refresh`, which answers whether there are any."""
 
-    def __init__(self, ledger: EmailLedger, address: str) -> None:
+    def __init__(self, ledger: SandboxLedger, address: str) -> None:
         self._ledger = ledger
         self._address = address.lower()
         self._last = 0
         self.uids: list[int] = []
-        self.validity = ledger.validity()
         self.refresh()
 
     @property
@@ -100,22 +99,49 @@ class _ImapInbox:
 
     def refresh(self) -> bool:
         before = len(self.uids)
-        for kept in self._ledger.mails(from_person=True, since=self._last, limit=_MOST):
-            self._last = kept.email_id
-            if self._is_here(kept):
-                self.uids.append(kept.email_id)
+        for mail in self._ledger.shown(ReceivedMail, from_person=True, since=self._last):
+            self._last = mail.number
+            if self._is_here(mail):
+                self.uids.append(mail.number)
         return len(self.uids) > before
 
-    def mail(self, uid: int) -> StoredMail | None:
-        """None when it was cleared."""
-        found = self._ledger.mails(from_person=True, since=uid - 1, limit=1)
-        return self._ledger.with_files(found[0]) if found and found[0].email_id == uid else None
+    def mails(self, wanted: str = "1:*", *, by_uid: bool = False) -> Iterator[_InboxMail]:
+        """Those of a set of numbers, as far as they were not cleared."""
+        numbers = _numbers(wanted, self.highest(by_uid=by_uid))
+        for place, uid in enumerate(self.uids, 1):
+            mail = self._ledger.one(ReceivedMail, uid) if _is_in(uid if by_uid else place, numbers) else None
+            if mail is not None:
+                yield _InboxMail(place, uid, mail, self._ledger.files)
 
-    def _is_here(self, kept: StoredMail) -> bool:
+    def highest(self, *, by_uid: bool) -> int:
+        return max([0, *self.uids]) if by_uid else len(self.uids)
+
+    def _is_here(self, mail: ReceivedMail) -> bool:
         """To this address, with or without a tag; and what is written to no mailbox of the sandbox comes to all."""
-        addresses = [one.lower().strip(" <>") for one in kept.mail.recipients]
+        addresses = [one.lower().strip(" <>") for one in mail.recipients]
         at_home = [one for one in addresses if one.endswith(f"@{AUTHSERV_ID}")]
         return not at_home or any(_untagged(one) == self._address for one in at_home)
+
+
+@dataclass(frozen=True, slots=True)
+class _InboxMail:
+    """One mail, and where it stands."""
+
+    place: int
+    uid: int
+    mail: ReceivedMail
+    files: FileShelf
+
+    @property
+    def raw(self) -> bytes:
+        return _mail_bytes(self.mail, self.files)
+
+    @property
+    def day(self) -> date:
+        return to_datetime(self.mail.at_us).date()
+
+    def header(self, name: str) -> str:
+        return "\n".join(email.message_from_bytes(self.raw).get_all(name, []))
 
 
 def _untagged(address: str) -> str:
@@ -167,31 +193,15 @@ _NEVER: Final = frozenset({"SEEN", "ANSWERED", "DELETED", "FLAGGED", "DRAFT"})
 _DEEPEST: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class _Sought:
-    """One mail, and where it stands."""
-
-    number: int
-    uid: int
-    mail: StoredMail
-
-    @property
-    def day(self) -> date:
-        return datetime.fromtimestamp(self.mail.received_us / 1_000_000, UTC).date()
-
-    def header(self, name: str) -> str:
-        return "\n".join(email.message_from_bytes(_mail_bytes(self.mail)).get_all(name, []))
-
-
-_Key = Callable[[_Sought], bool]
+_Key = Callable[[_InboxMail], bool]
 
 
 class _Search:
     """Reads keys from the front of the words; all of them have to hold."""
 
-    def __init__(self, given: list[str], *, highest: int, highest_uid: int) -> None:
+    def __init__(self, given: list[str], inbox: _ImapInbox) -> None:
         self._words = given[2:] if [one.upper() for one in given[:1]] == ["CHARSET"] else list(given)
-        self._highest, self._highest_uid = highest, highest_uid
+        self._inbox = inbox
 
     def every(self) -> _Key:
         keys = []
@@ -234,7 +244,7 @@ class _Search:
     def _plain(self, name: str, word: str) -> _Key:
         match name:
             case "UID":
-                uids = _numbers(self._next(), self._highest_uid)
+                uids = _numbers(self._next(), self._inbox.highest(by_uid=True))
                 return lambda sought: _is_in(sought.uid, uids)
             case "HEADER":
                 field, value = self._next(), self._next()
@@ -244,11 +254,11 @@ class _Search:
                 return lambda sought: value.lower() in sought.header(name).lower()
             case "BODY" | "TEXT":
                 value = self._next()
-                return lambda sought: value.lower() in sought.mail.mail.body.lower()
+                return lambda sought: value.lower() in sought.mail.body.lower()
             case "SINCE" | "BEFORE" | "ON":
                 return _by_day(name, _date(self._next()))
-        places = _numbers(word, self._highest)
-        return lambda sought: _is_in(sought.number, places)
+        places = _numbers(word, self._inbox.highest(by_uid=False))
+        return lambda sought: _is_in(sought.place, places)
 
 
 def _by_day(name: str, wanted: date) -> _Key:
@@ -282,36 +292,32 @@ def _wanted_items(text: str) -> list[str]:
     return items
 
 
-def _fetched(kept: StoredMail, items: list[str]) -> bytes:
+def _fetched(found: _InboxMail, items: list[str]) -> bytes:
     """The list between the parentheses."""
-    raw = _mail_bytes(kept)
-    return b" ".join(_item(kept, raw, item) for item in dict.fromkeys(items))
+    raw = found.raw
+    return b" ".join(_item(found, raw, item) for item in dict.fromkeys(items))
 
 
-def _item(kept: StoredMail, raw: bytes, item: str) -> bytes:
+def _item(found: _InboxMail, raw: bytes, item: str) -> bytes:
     match item:
         case "UID":
-            return b"UID %d" % kept.email_id
+            return b"UID %d" % found.uid
         case "FLAGS":
             return b"FLAGS ()"
         case "RFC822.SIZE":
             return b"RFC822.SIZE %d" % len(raw)
         case "INTERNALDATE":
-            return f'INTERNALDATE "{_internal_date(kept.received_us)}"'.encode()
+            at = to_datetime(found.mail.at_us)
+            return f'INTERNALDATE "{at.day:2}-{_MONTHS[at.month - 1]}-{at.year} {at:%H:%M:%S} +0000"'.encode()
     if item in _WHOLE:
         return _literal(item, _section(raw, _WHOLE[item]))
-    if found := _BODY.fullmatch(item):
-        part = _section(raw, found["section"])
-        if found["start"] is None:
-            return _literal(f"BODY[{found['section']}]", part)
-        start = int(found["start"])
-        return _literal(f"BODY[{found['section']}]<{start}>", part[start : start + int(found["count"])])
+    if asked := _BODY.fullmatch(item):
+        part = _section(raw, asked["section"])
+        if asked["start"] is None:
+            return _literal(f"BODY[{asked['section']}]", part)
+        start = int(asked["start"])
+        return _literal(f"BODY[{asked['section']}]<{start}>", part[start : start + int(asked["count"])])
     raise _BadCommand(f"{item} cannot be fetched here")
-
-
-def _internal_date(at_us: int) -> str:
-    at = datetime.fromtimestamp(at_us / 1_000_000, UTC)
-    return f"{at.day:2}-{_MONTHS[at.month - 1]}-{at.year} {at:%H:%M:%S} +0000"
 
 
 def _section(raw: bytes, name: str) -> bytes:
@@ -353,7 +359,7 @@ class _Left(Exception):
 
 class _ImapConnection:
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ledger: EmailLedger, news: Signal
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ledger: SandboxLedger, news: Signal
     ) -> None:
         self._reader, self._writer = reader, writer
         self._ledger, self._news = ledger, news
@@ -452,28 +458,21 @@ class _ImapConnection:
         self._say("* OK [PERMANENTFLAGS ()] nothing can be marked")
         self._say(f"* {len(inbox.uids)} EXISTS")
         self._say("* 0 RECENT")
-        self._say(f"* OK [UIDVALIDITY {inbox.validity}] numbers are good")
+        self._say(f"* OK [UIDVALIDITY {self._ledger.validity()}] numbers are good")
         self._say(f"* OK [UIDNEXT {inbox.next_uid}] the next number, or a later one")
         self._say(f"{tag} OK [READ-ONLY] {name} done")
 
     def _search(self, inbox: _ImapInbox, given: list[str], *, by_uid: bool) -> None:
         self._tell_of_more()
-        key = _Search(given, highest=len(inbox.uids), highest_uid=max([0, *inbox.uids])).every()
-        found = []
-        for number, uid in enumerate(inbox.uids, 1):
-            kept = inbox.mail(uid)
-            if kept is not None and key(_Sought(number, uid, kept)):
-                found.append(str(uid if by_uid else number))
+        key = _Search(given, inbox).every()
+        found = [str(one.uid if by_uid else one.place) for one in inbox.mails() if key(one)]
         self._say(" ".join(["* SEARCH", *found]))
 
     def _fetch(self, inbox: _ImapInbox, arguments: str, *, by_uid: bool) -> None:
         which, _, what = arguments.strip().partition(" ")
         items = ["UID", *_wanted_items(what)] if by_uid else _wanted_items(what)
-        wanted = _numbers(which, max([0, *inbox.uids]) if by_uid else len(inbox.uids))
-        for number, uid in enumerate(inbox.uids, 1):
-            kept = inbox.mail(uid) if _is_in(uid if by_uid else number, wanted) else None
-            if kept is not None:
-                self._writer.write(b"* %d FETCH (%s)\r\n" % (number, _fetched(kept, items)))
+        for one in inbox.mails(which, by_uid=by_uid):
+            self._writer.write(b"* %d FETCH (%s)\r\n" % (one.place, _fetched(one, items)))
 
     async def _idle(self) -> None:
         """Until the client says DONE."""
@@ -517,7 +516,7 @@ _STOP_SECONDS = 5
 
 
 class ImapServer:
-    def __init__(self, ledger: EmailLedger, news: Signal) -> None:
+    def __init__(self, ledger: SandboxLedger, news: Signal) -> None:
         self._ledger = ledger
         self._news = news
         self._open: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}

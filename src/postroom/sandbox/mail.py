@@ -16,7 +16,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
 from postroom.kernel.running.clock import Clock
 from postroom.sandbox.faults import ArmedFaults, FaultChannel, Mode, Spoiled, smtp_code
-from postroom.sandbox.ledger import EmailLedger
+from postroom.sandbox.ledger import FileShelf, SandboxLedger
 from postroom.sandbox.records import ArrivedFile, ReceivedMail
 
 # Whatever arrives can be read: a header or a body that is not what it claims to be is shown with replacement
@@ -25,10 +25,11 @@ from postroom.sandbox.records import ArrivedFile, ReceivedMail
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
 
 
-def read_mail(raw: bytes, *, sender: str, recipients: Sequence[str]) -> ReceivedMail:
+def read_mail(raw: bytes, files: FileShelf, *, sender: str, recipients: Sequence[str], at_us: int) -> ReceivedMail:
     """`sender` and `recipients` are the envelope's: what SMTP said, not what a header claims."""
     message = email.message_from_bytes(raw)
     return ReceivedMail(
+        at_us=at_us,
         sender=shown(sender),
         recipients=tuple(shown(recipient) for recipient in recipients),
         subject=_header(message, "Subject") or "",
@@ -37,8 +38,7 @@ def read_mail(raw: bytes, *, sender: str, recipients: Sequence[str]) -> Received
         in_reply_to=_header(message, "In-Reply-To"),
         references=_header(message, "References"),
         headers=_all_headers(message),
-        raw=raw,
-        given=tuple(_file(part) for part in message.walk() if part.get_content_disposition() == "attachment"),
+        files=tuple(files.keep(_file(part)) for part in message.walk() if _is_attached(part)),
     )
 
 
@@ -66,7 +66,11 @@ def _body_text(message: Message) -> str:
 
 
 def _is_words(part: Message) -> bool:
-    return part.get_content_type() == "text/plain" and part.get_content_disposition() != "attachment"
+    return part.get_content_type() == "text/plain" and not _is_attached(part)
+
+
+def _is_attached(part: Message) -> bool:
+    return part.get_content_disposition() == "attachment"
 
 
 def _file(part: Message) -> ArrivedFile:
@@ -114,7 +118,7 @@ _STOP_SECONDS = 5
 class Mailroom:
     """The handler aiosmtpd calls."""
 
-    def __init__(self, *, ledger: EmailLedger, faults: ArmedFaults, clock: Clock, stopping: asyncio.Event) -> None:
+    def __init__(self, *, ledger: SandboxLedger, faults: ArmedFaults, clock: Clock, stopping: asyncio.Event) -> None:
         self._ledger = ledger
         self._faults = faults
         self._clock = clock
@@ -160,9 +164,9 @@ class Mailroom:
 
     def _keep(self, envelope: Envelope) -> str:
         raw = envelope.content if isinstance(envelope.content, bytes) else b""
-        mail = read_mail(raw, sender=envelope.mail_from or "", recipients=envelope.rcpt_tos)
-        stored = self._ledger.keep(mail, from_person=False, now_us=self._clock.now_us())
-        return f"250 2.0.0 OK: kept by the sandbox as {stored.email_id}"
+        sender, now_us = envelope.mail_from or "", self._clock.now_us()
+        mail = read_mail(raw, self._ledger.files, sender=sender, recipients=envelope.rcpt_tos, at_us=now_us)
+        return f"250 2.0.0 OK: kept by the sandbox as {self._ledger.keep(mail, raw=raw).number}"
 
 
 class _SmtpConnection(SMTP):

@@ -1,4 +1,4 @@
-"""What the person does, read from a request: types, taps, presses, writes a mail."""
+"""What the person does on the phone and in the mailbox, read from a request: types, taps, presses, writes a mail."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import binascii
 import mimetypes
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
@@ -18,13 +18,12 @@ from postroom.sandbox.records import (
     Callback,
     Reaction,
     ReceivedMail,
-    StoredMail,
     TelegramMessage,
-    Writer,
     invalid,
 )
 from postroom.sandbox.telegram import CAPTION_LIMIT_UTF16, TEXT_LIMIT_UTF16, looks_like_emoji, utf16_units
 from postroom.sandbox.telegram_objects import (
+    Writer,
     callback_object,
     canonical_chat,
     pressed_data,
@@ -45,136 +44,167 @@ _PHOTOS = ("image/png", "image/jpeg")
 _SENT_AS = ("photo", "document", "animation", "audio", "sticker", "video", "video_note", "voice")
 _HEADER_NAME = re.compile(r"[!-9;-~]{1,76}")
 _WRITER = ("from_id", "from_is_bot", "forwarded", "sender_chat_id", "via_bot")
+_GivenFile = tuple[ArrivedFile, str]
+"""And what the person's app made of it: a photo, a document, a voice note …"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Typed:
-    chat_id: str
-    text: str = field(repr=False)
-    reply_to_message_id: int | None
-    from_name: str | None
-    writer: Writer
-    files: tuple[_TypedFile, ...] = ()
+class SandboxPerson:
+    """Each act takes what was read of a request, and raises ValidationError that names every wrong field."""
 
+    ledger: SandboxLedger
+    clock: Clock
+    news: Signal
+    token: str
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TypedFile:
-    """`sent_as` is what the person's app made of it: a photo, a document, a voice note …"""
-
-    file: ArrivedFile
-    sent_as: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tapped:
-    chat_id: str
-    message_id: int
-    emoji: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pressed:
-    chat_id: str
-    message_id: int
-    data: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PressedButton:
-    """`button` is what stands on it, or the data behind it."""
-
-    message_id: int
-    button: str = field(repr=False)
-    from_id: int | None
-
-
-def _read_typed(payload: object) -> _Typed:
-    fields = Fields(payload)
-    fields.refuse_unknown({"chat_id", "text", "reply_to_message_id", "from_name", "files", *_WRITER})
-    files = tuple(_files(fields, "files", _SENT_AS))
-    read = _Typed(
-        chat_id=_chat(fields),
-        text=_text(fields, CAPTION_LIMIT_UTF16 if files else TEXT_LIMIT_UTF16, required=not files),
-        reply_to_message_id=_identifier(fields, "reply_to_message_id", required=False),
-        from_name=fields.optional_text("from_name", maximum=64),
-        writer=Writer(
+    def type_message(self, payload: object) -> Sequence[TelegramMessage]:
+        """Several files at once are a message each, and the words stand with the first."""
+        fields = Fields(payload)
+        fields.refuse_unknown({"chat_id", "text", "reply_to_message_id", "from_name", "files", *_WRITER})
+        files = _files(fields, "files", _SENT_AS)
+        typed = TelegramMessage(
+            place=_chat(fields),
+            from_person=True,
+            at_us=self.clock.now_us(),
+            text=_text(fields, CAPTION_LIMIT_UTF16 if files else TEXT_LIMIT_UTF16, required=not files),
+            reply_to_message_id=_identifier(fields, "reply_to_message_id", required=False),
+            from_name=fields.optional_text("from_name", maximum=64),
             from_id=_identifier(fields, "from_id", required=False),
+        )
+        writer = Writer(
             is_bot=_flag(fields, "from_is_bot"),
             forwarded=_flag(fields, "forwarded"),
             sender_chat_id=_chat(fields, "sender_chat_id") if fields.has("sender_chat_id") else None,
             via_bot=_flag(fields, "via_bot"),
-        ),
-        files=files,
-    )
-    fields.finish()
-    return read
+            album=str(typed.at_us) if len(files) > 1 else None,
+        )
+        fields.finish()
+        replied = None
+        if typed.reply_to_message_id is not None:
+            replied = self._known(typed.place, typed.reply_to_message_id, "reply_to_message_id")
+            typed = replace(typed, bot=replied.bot)  # what answers a message is for the bot that sent it
+        kept = [self._keep(typed, next(iter(files), None), replied, writer)]
+        kept += [self._keep(replace(typed, text=""), one, replied, writer) for one in files[1:]]
+        self.news.ring()
+        return kept
+
+    def _keep(
+        self, typed: TelegramMessage, given: _GivenFile | None, replied: TelegramMessage | None, writer: Writer
+    ) -> TelegramMessage:
+        if given is not None:
+            file, sent_as = given
+            kept = replace(self.ledger.files.keep(file), is_photo=sent_as == "photo", sent_as=sent_as)
+            typed = replace(typed, files=(kept,))
+        return self.ledger.keep(
+            typed, lambda message: ("message", typed_object(message, self.token, replied, writer)), bot=typed.bot
+        )
+
+    def tap(self, payload: object) -> Reaction:
+        """An empty or absent emoji takes the reaction back."""
+        fields = Fields(payload)
+        fields.refuse_unknown({"chat_id", "message_id", "emoji"})
+        emoji = fields.text("emoji", maximum=32, required=False, blank=True) or None
+        if emoji is not None and not looks_like_emoji(emoji):
+            fields.complain("emoji", "must be one emoji", "not_allowed")
+        chat_id, number = _chat(fields), _identifier(fields, "message_id") or 0
+        fields.finish()
+        message = self._known(chat_id, number, "message_id")
+        before = next((one.emoji for one in message.taps if one.from_person), None)
+        kept = self.ledger.react(
+            message,
+            emoji,
+            from_person=True,
+            now_us=self.clock.now_us(),
+            announce=lambda reaction: ("message_reaction", reaction_object(reaction, before)),
+        )
+        self.news.ring()
+        return kept
+
+    def press(self, payload: object) -> Callback:
+        """Whatever a phone that is not up to date may say."""
+        fields = Fields(payload)
+        fields.refuse_unknown({"chat_id", "message_id", "data"})
+        chat_id, number = _chat(fields), _identifier(fields, "message_id") or 0
+        data = fields.text("data", maximum=64)
+        fields.finish()
+        return self._press(self._known(chat_id, number, "message_id"), data, None)
+
+    def press_button(self, payload: object) -> Callback:
+        """Only what stands under the message now can be pressed, as on a phone that is up to date."""
+        fields = Fields(payload)
+        fields.refuse_unknown({"message_id", "button", "from_id"})
+        number = _identifier(fields, "message_id") or 0
+        button = fields.text("button", maximum=_MAX_LABEL)
+        from_id = _identifier(fields, "from_id", required=False)
+        fields.finish()
+        message = self.ledger.one(TelegramMessage, number)
+        if message is None:
+            raise invalid("message_id", "no such message", "not_found")
+        found = pressed_data(message.reply_markup, button)
+        if not found:
+            raise invalid("button", "no such button under this message", "not_found")
+        if len(found) > 1:
+            raise invalid("button", "names more than one button: give its callback data", "ambiguous")
+        if found[0] is None:
+            raise invalid("button", "opens a link and says nothing to the bot", "is_a_link")
+        return self._press(message, found[0], from_id)
+
+    def be_away(self, payload: object) -> None:
+        """What waits for the bot becomes so much older, and what has waited for too long is gone."""
+        fields = Fields(payload)
+        fields.refuse_unknown({"seconds"})
+        value = fields.raw("seconds")
+        if type(value) not in (int, float) or not 0 < value <= _MAX_AWAY_SECONDS:
+            fields.complain("seconds", f"must be a number above 0 and at most {_MAX_AWAY_SECONDS}", "out_of_range")
+        fields.finish()
+        self.ledger.age(float(value))
+
+    def write(self, payload: object) -> ReceivedMail:
+        """A mail that names no Message-ID gets one, so that it can be answered."""
+        fields = Fields(payload)
+        fields.refuse_unknown({"from", "to", "subject", "body", "in_reply_to", "headers", "attachments"})
+        thread = _line(fields, "in_reply_to", _MAX_LINE, required=False) or None
+        mail = ReceivedMail(
+            from_person=True,
+            at_us=self.clock.now_us(),
+            sender=_line(fields, "from", _MAX_ADDRESS),
+            recipients=(_line(fields, "to", _MAX_ADDRESS),),
+            subject=_line(fields, "subject", _MAX_LINE, required=False),
+            body=fields.text("body", maximum=_MAX_BODY, blank=True),
+            in_reply_to=thread,
+            references=thread,
+            headers=_headers(fields),
+        )
+        given = _files(fields, "attachments")
+        fields.finish()
+        with self.ledger.writing():
+            kept = self.ledger.keep(replace(mail, files=tuple(self.ledger.files.keep(file) for file, _ in given)))
+            kept = self.ledger.change(replace(kept, message_id=f"<inbound-{kept.number}@sandbox.invalid>"))
+        self.news.ring()
+        return kept
+
+    def _press(self, message: TelegramMessage, data: str, from_id: int | None) -> Callback:
+        kept = self.ledger.press(
+            message,
+            data,
+            from_id=from_id,
+            now_us=self.clock.now_us(),
+            announce=lambda callback: ("callback_query", callback_object(callback, message, self.token)),
+        )
+        self.news.ring()
+        return kept
+
+    def _known(self, chat_id: str, number: int, field: str) -> TelegramMessage:
+        message = self.ledger.one(TelegramMessage, number, chat_id)
+        if message is None:
+            raise invalid(field, "no such message in this chat", "not_found")
+        return message
 
 
-def _read_tapped(payload: object) -> _Tapped:
-    """An empty or absent emoji takes the reaction back."""
-    fields = Fields(payload)
-    fields.refuse_unknown({"chat_id", "message_id", "emoji"})
-    emoji = fields.text("emoji", maximum=32, required=False, blank=True) or None
-    if emoji is not None and not looks_like_emoji(emoji):
-        fields.complain("emoji", "must be one emoji", "not_allowed")
-    read = _Tapped(chat_id=_chat(fields), message_id=_identifier(fields, "message_id") or 0, emoji=emoji)
-    fields.finish()
-    return read
+# What a request says, part by part.
 
 
-def _pressed_button(payload: object) -> _PressedButton:
-    fields = Fields(payload)
-    fields.refuse_unknown({"message_id", "button", "from_id"})
-    read = _PressedButton(
-        message_id=_identifier(fields, "message_id") or 0,
-        button=fields.text("button", maximum=_MAX_LABEL),
-        from_id=_identifier(fields, "from_id", required=False),
-    )
-    fields.finish()
-    return read
-
-
-def away(payload: object) -> float:
-    fields = Fields(payload)
-    fields.refuse_unknown({"seconds"})
-    value = fields.raw("seconds")
-    if type(value) not in (int, float) or not 0 < value <= _MAX_AWAY_SECONDS:
-        fields.complain("seconds", f"must be a number above 0 and at most {_MAX_AWAY_SECONDS}", "out_of_range")
-    fields.finish()
-    return float(value)
-
-
-def _read_pressed(payload: object) -> _Pressed:
-    fields = Fields(payload)
-    fields.refuse_unknown({"chat_id", "message_id", "data"})
-    read = _Pressed(
-        chat_id=_chat(fields),
-        message_id=_identifier(fields, "message_id") or 0,
-        data=fields.text("data", maximum=64),
-    )
-    fields.finish()
-    return read
-
-
-def _written(payload: object) -> ReceivedMail:
-    fields = Fields(payload)
-    fields.refuse_unknown({"from", "to", "subject", "body", "in_reply_to", "headers", "attachments"})
-    thread = _line(fields, "in_reply_to", _MAX_LINE, required=False) or None
-    mail = ReceivedMail(
-        sender=_line(fields, "from", _MAX_ADDRESS),
-        recipients=(_line(fields, "to", _MAX_ADDRESS),),
-        subject=_line(fields, "subject", _MAX_LINE, required=False),
-        body=fields.text("body", maximum=_MAX_BODY, blank=True),
-        in_reply_to=thread,
-        references=thread,
-        headers=_headers(fields),
-        given=tuple(one.file for one in _files(fields, "attachments")),
-    )
-    fields.finish()
-    return mail
-
-
-def _files(fields: Fields, name: str, kinds: tuple[str, ...] = ()) -> list[_TypedFile]:
+def _files(fields: Fields, name: str, kinds: tuple[str, ...] = ()) -> list[_GivenFile]:
     """Each `{"name", "data"}` with its bytes in base64, and `media_type` where the name does not say it."""
     given = fields.raw(name)
     if given is None:
@@ -185,7 +215,7 @@ def _files(fields: Fields, name: str, kinds: tuple[str, ...] = ()) -> list[_Type
     return [_file(Fields(one, f"{name}[{number}]", fields.complaints), kinds) for number, one in enumerate(given)]
 
 
-def _file(fields: Fields, kinds: tuple[str, ...]) -> _TypedFile:
+def _file(fields: Fields, kinds: tuple[str, ...]) -> _GivenFile:
     fields.refuse_unknown({"name", "media_type", "data", *(["as"] if kinds else [])})
     name, data = fields.text("name", maximum=_MAX_LABEL), fields.raw("data")
     media_type = fields.optional_text("media_type", maximum=100) or mimetypes.guess_type(name)[0]
@@ -198,7 +228,7 @@ def _file(fields: Fields, kinds: tuple[str, ...]) -> _TypedFile:
         content = b""
         fields.complain("data", "must be the bytes in base64", "base64_required")
     kept = ArrivedFile(name=name, media_type=media_type or "application/octet-stream", content=content)
-    return _TypedFile(file=kept, sent_as=sent_as)
+    return kept, sent_as
 
 
 def _headers(fields: Fields) -> dict[str, str]:
@@ -262,103 +292,3 @@ def _identifier(fields: Fields, name: str, *, required: bool = True) -> int | No
         fields.complain(name, "must be a message id" if "message" in name else "must be an id", "integer_required")
         return None
     return value
-
-
-# What the person does on the phone and in the mailbox: types, taps, presses, writes.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxPerson:
-    """Each act takes what was read of a request, and raises ValidationError that names every wrong field."""
-
-    ledger: SandboxLedger
-    clock: Clock
-    news: Signal
-    token: str
-
-    def type_message(self, payload: object) -> Sequence[TelegramMessage]:
-        """Several files at once are a message each, and the words stand with the first."""
-        typed = _read_typed(payload)
-        more = typed.files[1:]
-        album = str(self.clock.now_us()) if more else None
-        kept = [self._typed(typed, typed.text, typed.files[:1], album)]
-        kept += [self._typed(typed, "", [one], album) for one in more]
-        self.news.ring()
-        return kept
-
-    def tap(self, payload: object) -> Reaction:
-        tapped = _read_tapped(payload)
-        message = self._known(tapped.chat_id, tapped.message_id, "message_id")
-        before = self.ledger.telegram.reaction_of(message.message_id, from_person=True)
-        kept = self.ledger.telegram.react(
-            message,
-            tapped.emoji,
-            from_person=True,
-            now_us=self.clock.now_us(),
-            announce=lambda reaction: ("message_reaction", reaction_object(reaction, before)),
-        )
-        self.news.ring()
-        return kept
-
-    def press(self, payload: object) -> Callback:
-        """Whatever a phone that is not up to date may say."""
-        pressed = _read_pressed(payload)
-        message = self._known(pressed.chat_id, pressed.message_id, "message_id")
-        return self._press(message, pressed.data, None)
-
-    def press_button(self, payload: object) -> Callback:
-        """Only what stands under the message now can be pressed, as on a phone that is up to date."""
-        pressed = _pressed_button(payload)
-        message = self.ledger.telegram.anywhere(pressed.message_id)
-        if message is None:
-            raise invalid("message_id", "no such message", "not_found")
-        found = pressed_data(message.reply_markup, pressed.button)
-        if not found:
-            raise invalid("button", "no such button under this message", "not_found")
-        if len(found) > 1:
-            raise invalid("button", "names more than one button: give its callback data", "ambiguous")
-        if found[0] is None:
-            raise invalid("button", "opens a link and says nothing to the bot", "is_a_link")
-        return self._press(message, found[0], pressed.from_id)
-
-    def write(self, payload: object) -> StoredMail:
-        mail = _written(payload)
-        kept = self.ledger.email.keep(mail, from_person=True, now_us=self.clock.now_us())
-        self.news.ring()
-        return kept
-
-    def _typed(self, typed: _Typed, text: str, files: Sequence[_TypedFile], album: str | None) -> TelegramMessage:
-        replied = None
-        if typed.reply_to_message_id is not None:
-            replied = self._known(typed.chat_id, typed.reply_to_message_id, "reply_to_message_id")
-        return self.ledger.telegram.keep(
-            chat_id=typed.chat_id,
-            text=text,
-            now_us=self.clock.now_us(),
-            reply_to=typed.reply_to_message_id,
-            from_person=True,
-            from_name=typed.from_name,
-            from_id=typed.writer.from_id,
-            files=[
-                replace(self.ledger.files.keep(one.file), is_photo=one.sent_as == "photo", sent_as=one.sent_as)
-                for one in files
-            ],
-            announce=lambda message: ("message", typed_object(message, self.token, replied, typed.writer, album)),
-        )
-
-    def _press(self, message: TelegramMessage, data: str, from_id: int | None) -> Callback:
-        kept = self.ledger.telegram.press(
-            message,
-            data,
-            now_us=self.clock.now_us(),
-            from_id=from_id,
-            announce=lambda callback: ("callback_query", callback_object(callback, message, self.token)),
-        )
-        self.news.ring()
-        return kept
-
-    def _known(self, chat_id: str, message_id: int, field: str) -> TelegramMessage:
-        message = self.ledger.telegram.message(chat_id, message_id)
-        if message is None:
-            raise invalid(field, "no such message in this chat", "not_found")
-        return message

@@ -18,16 +18,16 @@ from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import seconds
 from postroom.sandbox.faults import ArmedFaults, FaultChannel, Spoiled, cut
+from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.records import (
     ArrivedFile,
-    FileShelf,
+    Edit,
     SandboxFile,
     TelegramMessage,
     bot_name,
     picture_type,
     shown,
 )
-from postroom.sandbox.telegram_ledger import TelegramLedger
 from postroom.sandbox.telegram_objects import (
     FILE_ID,
     ApiError,
@@ -49,6 +49,11 @@ CAPTION_LIMIT_UTF16 = 1024
 _CALLBACK_TEXT_LIMIT = 200
 _DELETABLE_US = 48 * 3600 * 1_000_000
 _MOST_DELETED = 100
+_PHOTO_BYTES: Final = 10 * 1_048_576
+_FILE_BYTES: Final = 50 * 1_048_576
+_DOWNLOAD_BYTES: Final = 20 * 1_048_576
+_MOST_PIXELS: Final = 10_000  # of width and height together
+_MOST_RATIO: Final = 20
 _CHAT_ACTIONS = frozenset(
     [
         *("typing", "upload_photo", "record_video", "upload_video", "record_voice", "upload_voice"),
@@ -60,34 +65,95 @@ _ODD_EMOJI = frozenset("©®‼⁉™ℹ〰〽")
 _PICTURES = ("\U0001f000", "\U0001faff")
 _TAGS = ("\U000e0020", "\U000e007f")  # spell the flags of regions
 
+_Method = Callable[[Arguments, str], object]
+"""Takes the bot's token, and gives the answer in Telegram's JSON."""
+
 
 class _BotMethods:
-    def __init__(self, ledger: TelegramLedger, clock: Clock) -> None:
+    def __init__(self, ledger: SandboxLedger, clock: Clock) -> None:
         self._ledger = ledger
         self._clock = clock
+        self.reading = _named(self.get_me, self.get_file, self.send_chat_action)  # the last shows for a moment
+        self.sending = _named(
+            *(self.send_message, self.send_photo, self.send_document, self.send_media_group),
+            *(self.edit_message_text, self.edit_message_caption, self.edit_message_reply_markup),
+            *(self.delete_message, self.delete_messages, self.set_message_reaction, self.answer_callback_query),
+        )
 
     def get_me(self, arguments: Arguments, token: str) -> JsonBody:
         return bot_user(token)
 
     def send_message(self, arguments: Arguments, token: str) -> JsonBody:
-        chat_id = _chat_of(arguments)
-        text = _message_text(arguments)
-        replied = self.replied(arguments, chat_id)
+        return self._send(arguments, token, _chat_of(arguments), _message_text(arguments))
+
+    def send_photo(self, arguments: Arguments, token: str) -> JsonBody:
+        given = _file(arguments, "photo")
+        _check_photo(given.content)
+        return self._send_file(arguments, token, given, is_photo=True)
+
+    def send_document(self, arguments: Arguments, token: str) -> JsonBody:
+        return self._send_file(arguments, token, _file(arguments, "document"), is_photo=False)
+
+    def send_media_group(self, arguments: Arguments, token: str) -> list[JsonBody]:
+        """Photos, or documents: Telegram mixes neither with the other. All of them arrive, or none."""
+        media = arguments.structure("media")
+        if not isinstance(media, list) or not 2 <= len(media) <= 10 or not all(isinstance(one, dict) for one in media):
+            raise bad_request("media must be an array of 2 to 10 objects")
+        kinds = {one.get("type") for one in media}
+        if kinds not in ({"photo"}, {"document"}):
+            raise bad_request("MEDIA_INVALID")
+        calls = [_of_album(arguments, one) for one in media]
+        given = [_file(call, "document") for call in calls]
+        for call, file in zip(calls, given, strict=True):
+            _caption_of(call)
+            if kinds == {"photo"}:
+                _check_photo(file.content)
+        pairs = zip(calls, given, strict=True)
+        sent = [self._send_file(call, token, file, is_photo=kinds == {"photo"}) for call, file in pairs]
+        return [{**one, "media_group_id": str(sent[0]["message_id"])} for one in sent]
+
+    def _send_file(self, arguments: Arguments, token: str, given: ArrivedFile, *, is_photo: bool) -> JsonBody:
+        """A photo loses its name at Telegram; here it is kept, for whoever looks."""
+        chat_id, caption = _chat_of(arguments), _caption_of(arguments)
+        kind = picture_type(given.content) if is_photo else given.media_type
+        kept = self._ledger.files.keep(replace(given, media_type=kind))
+        return self._send(arguments, token, chat_id, caption, replace(kept, is_photo=is_photo))
+
+    def _send(
+        self, arguments: Arguments, token: str, chat_id: str, text: str, file: SandboxFile | None = None
+    ) -> JsonBody:
+        replied = self._replied(arguments, chat_id)
         message = self._ledger.keep(
-            chat_id=chat_id,
-            text=text,
-            now_us=self._clock.now_us(),
-            reply_to=replied.message_id if replied else None,
-            parse_mode=arguments.text("parse_mode") or None,
-            reply_markup=read_markup(arguments),
-            bot=bot_name(token),
-            entities=read_entities(arguments),
+            TelegramMessage(
+                place=chat_id,
+                at_us=self._clock.now_us(),
+                text=text,
+                bot=bot_name(token),
+                reply_to_message_id=replied.number if replied else None,
+                parse_mode=arguments.text("parse_mode") or None,
+                reply_markup=read_markup(arguments),
+                entities=read_entities(arguments, "caption_entities" if file else "entities"),
+                files=(file,) if file else (),
+            )
         )
         return message_object(message, token, replied)
 
+    def get_file(self, arguments: Arguments, token: str) -> JsonBody:
+        sha256 = arguments.text("file_id").removeprefix(FILE_ID)
+        content = self._ledger.files.content(sha256)
+        if content is None:
+            raise bad_request("wrong file_id or the file is temporarily unavailable")
+        if len(content) > _DOWNLOAD_BYTES:
+            raise bad_request("file is too big")
+        return {
+            "file_id": f"{FILE_ID}{sha256}",
+            "file_unique_id": sha256[:16],
+            "file_size": len(content),
+            "file_path": f"documents/{sha256}",
+        }
+
     def edit_message_text(self, arguments: Arguments, token: str) -> JsonBody:
-        text = _message_text(arguments, too_long="MESSAGE_TOO_LONG")
-        return self._edit(arguments, token, text)
+        return self._edit(arguments, token, _message_text(arguments, too_long="MESSAGE_TOO_LONG"))
 
     def edit_message_caption(self, arguments: Arguments, token: str) -> JsonBody:
         return self._edit(arguments, token, _caption_of(arguments), of_files=True)
@@ -102,19 +168,17 @@ class _BotMethods:
             raise bad_request(f"there is no {'caption' if of_files else 'text'} in the message to edit")
         if message.from_person or not is_editable(message.reply_markup) or not is_editable(markup):
             raise bad_request("message can't be edited")
-        entities = (
-            message.entities
-            if text is None
-            else read_entities(arguments, "caption_entities" if of_files else "entities")
-        )
-        text = message.text if text is None else text
-        if (text, entities, markup) == (message.text, message.entities, message.reply_markup):
+        edited = replace(message, reply_markup=markup)
+        if text is not None:
+            entities = read_entities(arguments, "caption_entities" if of_files else "entities")
+            edited = replace(edited, text=text, entities=entities)
+        if edited == message:
             raise bad_request(
                 "message is not modified: specified new message content and reply markup are exactly the same as a"
                 " current content and reply markup of the message"
             )
-        edited = self._ledger.edit(message, text, markup, now_us=self._clock.now_us(), entities=entities)
-        return message_object(edited, token)
+        before = Edit(text=message.text, reply_markup=message.reply_markup, edited_us=self._clock.now_us())
+        return message_object(self._ledger.change(replace(edited, edits=(*message.edits, before))), token)
 
     def set_message_reaction(self, arguments: Arguments, token: str) -> bool:
         message = self._message(arguments, "message to react not found")
@@ -132,12 +196,11 @@ class _BotMethods:
         text = arguments.text("text")
         if len(text) > _CALLBACK_TEXT_LIMIT:
             raise bad_request("MESSAGE_TOO_LONG")
-        callback_id = str(arguments.raw("callback_query_id") or "")
-        known = callback_id.isdecimal() and len(callback_id) <= 18
-        is_alert = arguments.raw("show_alert") in (True, "true", "True", "1")
-        if not known or not self._ledger.answer_callback(
-            int(callback_id), text, now_us=self._clock.now_us(), is_alert=is_alert
-        ):
+        number = str(arguments.raw("callback_query_id") or "")
+        known = number.isdecimal() and len(number) <= 18
+        is_alert = _is_set(arguments.raw("show_alert"))
+        now_us = self._clock.now_us()
+        if not known or not self._ledger.answer_press(int(number), text, is_alert=is_alert, now_us=now_us):
             raise bad_request("query is too old and response timeout expired or query ID is invalid")
         return True
 
@@ -145,7 +208,7 @@ class _BotMethods:
         message = self._message(arguments, "message to delete not found")
         if not self._is_deletable(message):
             raise bad_request("message can't be deleted for everyone")
-        self._ledger.delete(message, now_us=self._clock.now_us())
+        self._ledger.change(replace(message, is_deleted=True))
         return True
 
     def delete_messages(self, arguments: Arguments, token: str) -> bool:
@@ -154,30 +217,35 @@ class _BotMethods:
         if not isinstance(numbers, list) or not 1 <= len(numbers) <= _MOST_DELETED:
             raise bad_request("message identifiers are not specified")
         chat_id = _chat_of(arguments)
-        found = [self._ledger.message(chat_id, one) for one in numbers if isinstance(one, int)]
+        found = [self._ledger.one(TelegramMessage, one, chat_id) for one in numbers if isinstance(one, int)]
         for message in found:
             if message is not None and self._is_deletable(message):
-                self._ledger.delete(message, now_us=self._clock.now_us())
+                self._ledger.change(replace(message, is_deleted=True))
         return True
 
     def _is_deletable(self, message: TelegramMessage) -> bool:
-        return self._clock.now_us() - message.date_us <= _DELETABLE_US
+        return self._clock.now_us() - message.at_us <= _DELETABLE_US
 
     def _message(self, arguments: Arguments, not_found: str) -> TelegramMessage:
-        message = self._ledger.message(_chat_of(arguments), arguments.integer("message_id", 0))
+        message = self._ledger.one(TelegramMessage, arguments.integer("message_id", 0), _chat_of(arguments))
         if message is None or message.is_deleted:
             raise bad_request(not_found)
         return message
 
-    def replied(self, arguments: Arguments, chat_id: str) -> TelegramMessage | None:
-        message_id, optional = _reply_target(arguments)
-        if not message_id:
+    def _replied(self, arguments: Arguments, chat_id: str) -> TelegramMessage | None:
+        number, is_optional = _reply_target(arguments)
+        if not number:
             return None
-        replied = self._ledger.message(chat_id, message_id)
+        replied = self._ledger.one(TelegramMessage, number, chat_id)
         replied = None if replied is not None and replied.is_deleted else replied
-        if replied is None and not optional:
+        if replied is None and not is_optional:
             raise bad_request("message to be replied not found")
         return replied
+
+
+def _named(*methods: _Method) -> dict[str, _Method]:
+    """As a call names them, in small letters."""
+    return {method.__name__.replace("_", ""): method for method in methods}
 
 
 def utf16_units(text: str) -> int:
@@ -231,8 +299,12 @@ def _reply_target(arguments: Arguments) -> tuple[int, bool]:
         }
     if not isinstance(parameters, dict):
         raise bad_request("can't parse reply parameters JSON object")
-    optional = parameters.get("allow_sending_without_reply") in (True, "true", "True", "1")
-    return Arguments(parameters).integer("message_id", 0), optional
+    is_optional = _is_set(parameters.get("allow_sending_without_reply"))
+    return Arguments(parameters).integer("message_id", 0), is_optional
+
+
+def _is_set(value: object) -> bool:
+    return value in (True, "true", "True", "1")
 
 
 def _one_emoji(reaction: Any) -> str | None:
@@ -246,89 +318,6 @@ def _one_emoji(reaction: Any) -> str | None:
     if reaction[0].get("type") != "emoji" or not isinstance(emoji, str) or not looks_like_emoji(emoji):
         raise bad_request("REACTION_INVALID")
     return emoji
-
-
-# Telegram's methods for files: photos and documents with captions, and getting them back.
-
-_PHOTO_BYTES: Final = 10 * 1_048_576
-_FILE_BYTES: Final = 50 * 1_048_576
-_DOWNLOAD_BYTES: Final = 20 * 1_048_576
-_MOST_PIXELS: Final = 10_000  # of width and height together
-_MOST_RATIO: Final = 20
-
-
-class _BotFiles:
-    def __init__(self, ledger: TelegramLedger, shelf: FileShelf, methods: _BotMethods, clock: Clock) -> None:
-        self._ledger = ledger
-        self._shelf = shelf
-        self._methods = methods
-        self._clock = clock
-
-    def send_photo(self, arguments: Arguments, token: str) -> JsonBody:
-        given = _file(arguments, "photo")
-        _check_photo(given.content)
-        return self._send(arguments, token, given, is_photo=True)
-
-    def send_document(self, arguments: Arguments, token: str) -> JsonBody:
-        return self._send(arguments, token, _file(arguments, "document"), is_photo=False)
-
-    def send_media_group(self, arguments: Arguments, token: str) -> list[JsonBody]:
-        """Photos, or documents: Telegram mixes neither with the other. All of them arrive, or none."""
-        media = arguments.structure("media")
-        if not isinstance(media, list) or not 2 <= len(media) <= 10 or not all(isinstance(one, dict) for one in media):
-            raise bad_request("media must be an array of 2 to 10 objects")
-        kinds = {one.get("type") for one in media}
-        if kinds not in ({"photo"}, {"document"}):
-            raise bad_request("MEDIA_INVALID")
-        calls = [_of_album(arguments, one) for one in media]
-        given = [_file(call, "document") for call in calls]
-        for call, file in zip(calls, given, strict=True):
-            _caption_of(call)
-            if kinds == {"photo"}:
-                _check_photo(file.content)
-        pairs = zip(calls, given, strict=True)
-        sent = [self._send(call, token, file, is_photo=kinds == {"photo"}) for call, file in pairs]
-        return [{**one, "media_group_id": str(sent[0]["message_id"])} for one in sent]
-
-    def get_file(self, arguments: Arguments, token: str) -> JsonBody:
-        sha256 = arguments.text("file_id").removeprefix(FILE_ID)
-        content = self._shelf.content(sha256)
-        if content is None:
-            raise bad_request("wrong file_id or the file is temporarily unavailable")
-        if len(content) > _DOWNLOAD_BYTES:
-            raise bad_request("file is too big")
-        return {
-            "file_id": f"{FILE_ID}{sha256}",
-            "file_unique_id": sha256[:16],
-            "file_size": len(content),
-            "file_path": f"documents/{sha256}",
-        }
-
-    def content(self, path: str) -> bytes | None:
-        folder, _, sha256 = path.partition("/")
-        return self._shelf.content(sha256) if folder == "documents" else None
-
-    def _send(self, arguments: Arguments, token: str, given: ArrivedFile, *, is_photo: bool) -> JsonBody:
-        chat_id, caption = _chat_of(arguments), _caption_of(arguments)
-        replied = self._methods.replied(arguments, chat_id)
-        message = self._ledger.keep(
-            chat_id=chat_id,
-            text=caption,
-            now_us=self._clock.now_us(),
-            reply_to=replied.message_id if replied else None,
-            parse_mode=arguments.text("parse_mode") or None,
-            reply_markup=read_markup(arguments),
-            bot=bot_name(token),
-            entities=read_entities(arguments, "caption_entities"),
-            files=(self._kept(given, is_photo=is_photo),),
-        )
-        return message_object(message, token, replied)
-
-    def _kept(self, given: ArrivedFile, *, is_photo: bool) -> SandboxFile:
-        """A photo loses its name at Telegram; here it is kept, for whoever looks."""
-        kind = picture_type(given.content) if is_photo else given.media_type
-        kept = self._shelf.keep(ArrivedFile(name=given.name, media_type=kind, content=given.content))
-        return replace(kept, is_photo=is_photo)
 
 
 def _of_album(arguments: Arguments, one: JsonBody) -> Arguments:
@@ -370,15 +359,12 @@ _DEFAULT_KINDS: tuple[str, ...] = ("message", "edited_message", "callback_query"
 _KINDS = (*_DEFAULT_KINDS, "message_reaction")
 _TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{1,128}")
 
-_Method = Callable[[Arguments, str], object]  # the answer in Telegram's JSON
-
 
 class BotApi:
     def __init__(
         self,
         *,
-        ledger: TelegramLedger,
-        files: FileShelf,
+        ledger: SandboxLedger,
         faults: ArmedFaults,
         clock: Clock,
         news: Signal,
@@ -393,23 +379,7 @@ class BotApi:
         self._token = token
         self._kinds = _DEFAULT_KINDS
         self._readers: dict[str, object] = {}
-        methods = _BotMethods(ledger, clock)
-        self._files = _BotFiles(ledger, files, methods, clock)
-        self._reading: dict[str, _Method] = {"getme": methods.get_me, "getfile": self._files.get_file}
-        self._reading["sendchataction"] = methods.send_chat_action  # shows for a moment, and leaves nothing
-        self._sending: dict[str, _Method] = {
-            "sendmessage": methods.send_message,
-            "sendphoto": self._files.send_photo,
-            "senddocument": self._files.send_document,
-            "sendmediagroup": self._files.send_media_group,
-            "editmessagecaption": methods.edit_message_caption,
-            "editmessagetext": methods.edit_message_text,
-            "deletemessage": methods.delete_message,
-            "deletemessages": methods.delete_messages,
-            "editmessagereplymarkup": methods.edit_message_reply_markup,
-            "setmessagereaction": methods.set_message_reaction,
-            "answercallbackquery": methods.answer_callback_query,
-        }
+        self._methods = _BotMethods(ledger, clock)
 
     def routes(self) -> list[web.RouteDef]:
         calls = [web.route(verb, "/bot{token}/{method}", self.call) for verb in ("GET", "POST")]
@@ -426,7 +396,8 @@ class BotApi:
             self._checked_token(request)
         except ApiError as error:
             return _refusal(error)
-        content = self._files.content(request.match_info["path"])
+        folder, _, sha256 = request.match_info["path"].partition("/")
+        content = self._ledger.files.content(sha256) if folder == "documents" else None
         return _refusal(ApiError(404, "Not Found")) if content is None else shown(content, picture_type(content))
 
     async def _answer(self, request: web.Request, token: str, method: str) -> web.Response:
@@ -434,9 +405,9 @@ class BotApi:
         arguments = await read_arguments(request)
         if method == "getupdates":
             return _success(await self._updates(arguments, bot_name(token)))
-        if read := self._reading.get(method):
+        if read := self._methods.reading.get(method):
             return _success(read(arguments, token))
-        if send := self._sending.get(method):
+        if send := self._methods.sending.get(method):
             return await self._send(request, send, arguments, token)
         raise ApiError(404, "Not Found")
 
@@ -462,7 +433,7 @@ class BotApi:
             if self._readers[bot] is not me:
                 raise ApiError(409, _ANOTHER_READER)
             now_us = self._clock.now_us()
-            found = self._ledger.updates(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
+            found = self._ledger.updates.fetch(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
             if found or self._stopping.is_set() or self._clock.now_us() >= deadline_us:
                 return found
             await self._clock.wait(news, deadline_us)

@@ -22,7 +22,6 @@ from postroom.sandbox.records import (
     Reaction,
     SandboxFile,
     TelegramMessage,
-    Writer,
     given_file,
     with_room,
 )
@@ -237,13 +236,13 @@ def _person_object(chat_id: str, name: str | None, from_id: int | None = None) -
 
 
 def message_object(message: TelegramMessage, token: str, replied: TelegramMessage | None = None) -> JsonBody:
-    person = _person_object(message.chat_id, message.from_name, message.from_id)
+    person = _person_object(message.place, message.from_name, message.from_id)
     sender = person if message.from_person else bot_user(token)
     shape: JsonBody = {
-        "message_id": message.message_id,
+        "message_id": message.number,
         "from": {key: sender[key] for key in ("id", "is_bot", "first_name", "username") if key in sender},
-        "chat": chat_object(message.chat_id),
-        "date": message.date_us // SECOND_US,
+        "chat": chat_object(message.place),
+        "date": message.at_us // SECOND_US,
         **_content(message),
     }
     if message.entities is not None:
@@ -253,7 +252,7 @@ def message_object(message: TelegramMessage, token: str, replied: TelegramMessag
     if message.reply_markup is not None:
         shape |= _inline_keyboard(json.loads(message.reply_markup))
     if message.edits:
-        shape["edit_date"] = (message.edits[-1].edited_us or message.date_us) // SECOND_US
+        shape["edit_date"] = message.edits[-1].edited_us // SECOND_US
     return shape
 
 
@@ -277,12 +276,23 @@ def _file(one: SandboxFile) -> JsonBody:
     return {one.sent_as or "document": file | {"file_name": one.name, "mime_type": one.media_type}}
 
 
-def typed_object(
-    message: TelegramMessage, token: str, replied: TelegramMessage | None, writer: Writer, album: str | None = None
-) -> JsonBody:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """Who really typed a message, and how it came into the chat."""
+
+    is_bot: bool = False
+    forwarded: bool = False
+    sender_chat_id: str | None = None
+    via_bot: bool = False
+    album: str | None = None
+
+
+def typed_object(message: TelegramMessage, token: str, replied: TelegramMessage | None, writer: Writer) -> JsonBody:
     """A message of the person's, as it was written, passed on or posted in the name of a chat."""
-    shape = message_object(message, token, replied) | ({"media_group_id": album} if album else {})
-    shape["from"] |= {"is_bot": writer.is_bot} | ({} if writer.from_id is None else {"id": writer.from_id})
+    shape = message_object(message, token, replied)
+    shape["from"] |= {"is_bot": writer.is_bot}
+    if writer.album:
+        shape["media_group_id"] = writer.album
     if writer.forwarded:
         origin = {"type": "hidden_user", "sender_user_name": "Somebody else", "date": shape["date"]}
         shape |= {"forward_origin": origin, "forward_date": shape["date"]}
@@ -295,10 +305,10 @@ def typed_object(
 
 def reaction_object(reaction: Reaction, before: str | None) -> JsonBody:
     return {
-        "chat": chat_object(reaction.chat_id),
+        "chat": chat_object(reaction.place),
         "message_id": reaction.message_id,
-        "user": _person_object(reaction.chat_id, None),
-        "date": reaction.date_us // SECOND_US,
+        "user": _person_object(reaction.place, None),
+        "date": reaction.at_us // SECOND_US,
         "old_reaction": _emoji_list(before),
         "new_reaction": _emoji_list(reaction.emoji),
     }
@@ -306,10 +316,10 @@ def reaction_object(reaction: Reaction, before: str | None) -> JsonBody:
 
 def callback_object(callback: Callback, message: TelegramMessage, token: str) -> JsonBody:
     return {
-        "id": str(callback.callback_id),
-        "from": _person_object(callback.chat_id, None, callback.from_id),
+        "id": str(callback.number),
+        "from": _person_object(callback.place, None, callback.from_id),
         "message": message_object(message, token),
-        "chat_instance": callback.chat_id,
+        "chat_instance": callback.place,
         "data": callback.data,
     }
 

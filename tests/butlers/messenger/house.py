@@ -119,18 +119,16 @@ class House:
 
     def messages(self) -> list[TelegramMessage]:
         """What arrived on the person's phone, oldest first."""
-        kept = self.sandbox.ledger.telegram.messages(from_person=False, chat_id=None, since=None, limit=10_000)
-        return sorted(kept, key=lambda one: one.message_id)
+        return self.sandbox.ledger.shown(TelegramMessage, from_person=False)
 
     def texts(self) -> list[str]:
         return [one.text for one in self.messages()]
 
     def reactions(self) -> list[Reaction]:
-        return list(self.sandbox.ledger.telegram.reactions(chat_id=None, since=None, limit=100))
+        return self.sandbox.ledger.shown(Reaction)
 
     def mails(self) -> list[ReceivedMail]:
-        kept = self.sandbox.ledger.email.mails(from_person=False, since=None, limit=100)
-        return [one.mail for one in sorted(kept, key=lambda one: one.email_id)]
+        return self.sandbox.ledger.shown(ReceivedMail, from_person=False)
 
     def new_id(self) -> str:
         return self.plane.acceptance.mint(self.plane.acceptance.clock.now_us())

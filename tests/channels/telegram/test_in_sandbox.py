@@ -16,7 +16,7 @@ from postroom.kernel.values.errors import OutcomeUncertain, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Intent, Message
 from postroom.message.markup import Button, ButtonStyle, Markup, Revision
-from postroom.sandbox.records import SANDBOX_TOKEN
+from postroom.sandbox.records import SANDBOX_TOKEN, Callback, TelegramMessage
 from postroom.sandbox.server import Sandbox
 
 YES = Button(label="Yes", token="q1:yes", style=ButtonStyle.SUCCESS)
@@ -48,7 +48,7 @@ async def post(sandbox: Sandbox, path: str, body: dict[str, Any]) -> dict[str, A
 
 
 def shown(sandbox: Sandbox) -> list[tuple[str, bool]]:
-    found = sandbox.ledger.telegram.messages(from_person=False, chat_id="42", since=None, limit=10)
+    found = sandbox.ledger.shown(TelegramMessage, place="42", from_person=False)
     return [(message.text, message.reply_markup is not None) for message in found]
 
 
@@ -63,7 +63,7 @@ async def test_a_press_is_fetched_and_answered(sandbox: Sandbox, telegram: Teleg
     assert (query["data"], str(query["message"]["message_id"])) == ("q1:yes", number)
     assert await telegram.answer_press(query["id"], "Got it")
     assert not await telegram.answer_press(query["id"], "Got it")
-    [press] = sandbox.ledger.telegram.callbacks(since=None, limit=10)
+    [press] = sandbox.ledger.shown(Callback)
     assert press.answer == "Got it"
 
 
@@ -77,7 +77,7 @@ async def test_a_card_is_ticked_closed_and_closed_again(sandbox: Sandbox, telegr
         await send(telegram, text="Closed", revises=of(sent))
 
     assert shown(sandbox) == [("Closed", False)]
-    [message] = sandbox.ledger.telegram.messages(from_person=False, chat_id="42", since=None, limit=10)
+    [message] = sandbox.ledger.shown(TelegramMessage, place="42", from_person=False)
     assert len(message.edits) == 2
 
 
@@ -132,6 +132,6 @@ async def test_a_message_is_deleted_once_or_twice_and_cannot_be_edited_then(
     with pytest.raises(ValidationError, match="not found"):
         await send(telegram, text="Too late", revises=of(sent))
 
-    [message] = sandbox.ledger.telegram.messages(from_person=False, chat_id="42", since=None, limit=10)
+    [message] = sandbox.ledger.shown(TelegramMessage, place="42", from_person=False)
     assert message.is_deleted
     assert told == [(f"delete:42:{sent[0]}",)] * 2

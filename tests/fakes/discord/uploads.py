@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from postroom.sandbox.records import ArrivedFile, FileShelf, given_file, with_room
+from postroom.sandbox.ledger import FileShelf
+from postroom.sandbox.records import ArrivedFile, given_file, with_room
 from tests.fakes.discord.refusal import DiscordRefusal
 from tests.fakes.record import KEPT_FILES
 

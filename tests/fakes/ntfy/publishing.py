@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from postroom.sandbox.ledger import FileShelf
 from postroom.sandbox.mail import decoded, shown
-from postroom.sandbox.records import ArrivedFile, FileShelf, picture_type, with_room
+from postroom.sandbox.records import ArrivedFile, picture_type, with_room
 from tests.fakes.ntfy import errors
 from tests.fakes.ntfy.errors import NtfyRefusal
 from tests.fakes.record import KEPT_FILES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.sandbox.client import Client
 from tests.sandbox.hand_clock import HandClock
 
-from postroom.sandbox import telegram_ledger
-from postroom.sandbox.ledger import SandboxLedger
+from postroom.sandbox.records import SANDBOX_TOKEN, bot_name, sandbox_token
 
 KEYS = {"inline_keyboard": [[{"text": "Yes", "callback_data": "yes"}]]}
 TOO_OLD = "Bad Request: query is too old and response timeout expired or query ID is invalid"
@@ -110,38 +108,22 @@ async def test_an_offset_beyond_the_end_confirms_nothing(client: Client) -> None
     assert await kinds(client, offset=2) == []
 
 
-@pytest.mark.requirement("house:sandbox-is-bounded")
-def test_each_chat_keeps_its_last_messages_and_the_queue_its_last_updates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telegram_ledger, "KEPT_PER_CHAT", 150)
-    monkeypatch.setattr(telegram_ledger, "MOST_WAITING", 50)
-    ledger = SandboxLedger()
-    quiet = ledger.telegram.keep(chat_id="7", text="alone", now_us=1)
-    first = ledger.telegram.keep(chat_id="42", text="0", now_us=1, reply_markup='{"inline_keyboard": []}')
-    ledger.telegram.press(first, "x", now_us=1, announce=lambda _: ("callback_query", {}))
-    ledger.telegram.edit(first, "1", None, now_us=1)
-    for number in range(998):
-        ledger.telegram.keep(chat_id="42", text=str(number), now_us=1, announce=lambda _: ("message", {}))
-
-    kept = ledger.telegram.messages(from_person=None, chat_id="42", since=None, limit=10_000)
-    assert (len(kept), kept[-1].text) == (150, "997")
-    assert ledger.telegram.message("7", quiet.message_id) is not None
-    assert ledger.telegram.callbacks(since=None, limit=10) == []
-    assert len(ledger.telegram.updates(offset=0, limit=1000, kinds=["message", "callback_query"])) == 50
-    ledger.close()
+def test_a_token_names_its_bot() -> None:
+    assert [bot_name(sandbox_token(name)) for name in ("", "work", "a-b_c")] == ["", "work", "a-b_c"]
+    assert bot_name("4242:sandbox-work") == ""
+    assert sandbox_token() == SANDBOX_TOKEN
 
 
-def test_a_file_of_an_earlier_version_is_taken_over(tmp_path: Path) -> None:
-    path = tmp_path / "sandbox.db"
-    old = SandboxLedger(path)
-    old.telegram.keep(chat_id="42", text="before", now_us=1)
-    with old._file.writing() as connection:
-        connection.execute("alter table telegram_messages drop column from_id")
-        connection.execute("alter table telegram_updates drop column expires_us")
-    old.close()
+@pytest.mark.requirement("chan:sandbox-accounts")
+async def test_what_is_done_to_a_message_is_for_the_bot_that_sent_it(client: Client) -> None:
+    work = sandbox_token("work")
+    sent = (await client.bot("sendMessage", token=work, chat_id=42, text="?", reply_markup=KEYS))["result"]
+    await client.post("/sandbox/telegram/press", {"message_id": sent["message_id"], "button": "Yes"})
+    reply = {"chat_id": 42, "text": "no", "reply_to_message_id": sent["message_id"]}
+    await client.post("/sandbox/telegram/inbound", reply)
+    await type_text(client)
 
-    new = SandboxLedger(path)
-    new.telegram.keep(chat_id="42", text="after", now_us=1, from_id=9, announce=lambda _: ("message", {}))
-
-    found = new.telegram.messages(from_person=None, chat_id=None, since=None, limit=10)
-    assert [(one.text, one.from_id) for one in found] == [("before", None), ("after", 9)]
-    new.close()
+    assert await kinds(client) == ["message"]
+    assert await kinds(client, token=work) == ["callback_query", "message"]
+    assert await kinds(client, offset=4) == []
+    assert await kinds(client, token=work) == ["callback_query", "message"]
