@@ -31,7 +31,7 @@ from postroom.conversations.inbound import (
 from postroom.conversations.model import InboundStatus, RouteKind
 from postroom.conversations.store import StoredInbound, StoredTroubles
 from postroom.kernel.database.engine import Database
-from postroom.kernel.values.errors import TargetUnavailable
+from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.message.inbound import Flag, InboundEvent, InboundMessage, InboundTrouble, Listened, Press
 from postroom.questions.asked_people import AskedPeople
@@ -300,6 +300,58 @@ async def test_who_pressed_is_heard_before_all_others_and_in_the_order_of_what_t
     await replace(reader(Mixed(), [], clock), handlers=[handle]).poll(0)
 
     assert seen == ["before", "a press", "after", "one", "two"]
+
+
+async def test_presses_on_different_cards_are_answered_side_by_side_and_those_on_one_in_their_order(
+    clock: FakeClock,
+) -> None:
+    """Each answer is a call to the provider: the last of a crowd would wait for all of them."""
+    press = Press(channel="pager", event_id="", callback_id="c", places=("5",), sender="5", token="t")
+    first, again = (replace(press, event_id=one, message_id="10") for one in ("tick", "send"))
+    other = replace(press, event_id="other card", message_id="11")
+    seen, both_begun = list[str](), asyncio.Barrier(2)
+
+    class Pressed(Bot):
+        async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+            return Listened(events=[first, again, other, written("words")], position=9)
+
+    async def handle(event: InboundEvent) -> bool:
+        if event in (first, other):
+            await both_begun.wait()  # each waits until the other was handed over, too
+        seen.append(event.event_id if isinstance(event, Press) else "words")
+        return True
+
+    inbound = replace(reader(Pressed(), [], clock), handlers=[handle])
+    async with asyncio.timeout(10):
+        await inbound.poll(0)
+
+    assert seen.index("tick") < seen.index("send")
+    assert sorted(seen[:3]) == ["other card", "send", "tick"]
+    assert seen[3] == "words"
+
+
+async def test_when_one_press_cannot_be_kept_all_that_came_with_it_come_again(clock: FakeClock) -> None:
+    press = Press(channel="pager", event_id="", callback_id="c", places=("5",), sender="5", token="t")
+    both = [replace(press, event_id=one, message_id=one) for one in ("kept", "not kept")]
+    seen = list[str]()
+
+    class Pressed(Bot):
+        async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+            return Listened(events=both, position=9)
+
+    async def handle(event: InboundEvent) -> bool:
+        assert isinstance(event, Press)
+        if event.event_id == "not kept":
+            raise StoreUnavailable("away")
+        seen.append(event.event_id)
+        return True
+
+    inbound = replace(reader(Pressed(), [], clock), handlers=[handle])
+    with pytest.raises(StoreUnavailable):
+        await inbound.poll(0)
+
+    assert seen == ["kept"]
+    assert await inbound.offsets.offset("pager") is None
 
 
 KEPT_WORDS = InboundMessage(channel="telegram", number=1, message_id="9", places=("77",), text="yes")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Final
+from itertools import groupby
+from typing import Final
 
 import structlog
-from fastapi import APIRouter
-from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
 
 from postroom.approvals.store.approvals import HeardThreads
 from postroom.conversations.history import StoredTalk
@@ -23,7 +21,6 @@ from postroom.delivery.files.taking import MOST_FILES, FileTaking
 from postroom.kernel.database.engine import Marks
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.timekeeper import Listening
-from postroom.kernel.serving.json_door import JsonRoute
 from postroom.kernel.values.errors import OverloadRejected, PostroomError, StoreUnavailable, ValidationError
 from postroom.kernel.values.ids import seconds
 from postroom.message.attachment import Attachment
@@ -39,10 +36,9 @@ from postroom.message.inbound import (
     Press,
 )
 from postroom.message.outgoing import said_back
-from postroom.people.model import DEVICE_ID, Person
+from postroom.people.model import Person
 from postroom.people.store.rows import StoredClosedAddresses
 from postroom.questions.asked_people import AskedPeople
-from postroom.questions.hearing import Hearing
 
 _POLL_SECONDS: Final = 25.0
 _PAUSE_SECONDS: Final = 5.0
@@ -107,13 +103,20 @@ class Inbound:
         """One request; returns how many things people did came."""
         offset, began_us = await self.offsets.offset(self.source), self.clock.now_us()
         heard = await self.bot.listen(offset, wait_seconds)
-        for event in presses_first(heard.events):
-            await hand_over(await self._with_files(event), self.handlers, self.source)
+        for lines in side_by_side(presses_first(heard.events)):
+            failures = await asyncio.gather(*map(self._hand_over, lines), return_exceptions=True)
+            for error in failures:
+                if error is not None:
+                    raise error
         if heard.position is not None:
             await self.offsets.save_offset(self.source, heard.position)
         if self.watch:
             await self.watch.looked(self.source, began_us, everything=heard.everything)
         return len(heard.events)
+
+    async def _hand_over(self, line: Sequence[InboundEvent]) -> None:
+        for event in line:
+            await hand_over(await self._with_files(event), self.handlers, self.source)
 
     async def _with_files(self, event: InboundEvent) -> InboundEvent:
         if self.files is None or not isinstance(event, InboundMessage):
@@ -125,6 +128,27 @@ def presses_first(events: Sequence[InboundEvent]) -> list[InboundEvent]:
     """A press dies soon, so those who pressed are heard before all others; each in the order of what they did."""
     pressing = {event.sender for event in events if isinstance(event, Press)}
     return sorted(events, key=lambda event: not isinstance(event, LateNews) and event.sender not in pressing)
+
+
+def side_by_side(events: Sequence[InboundEvent]) -> Iterator[Sequence[Sequence[InboundEvent]]]:
+    """
+    One after the other, except that presses which come together on different messages are heard at the same time.
+
+    Each of them is answered by a call to the provider, so that the last of a crowd would wait for all of these.
+    """
+    for is_press, together in groupby(events, lambda event: isinstance(event, Press)):
+        if is_press:
+            lines = dict[object, list[InboundEvent]]()
+            for event in together:
+                lines.setdefault(_pressed_on(event), []).append(event)
+            yield list(lines.values())
+        else:
+            yield from ([[event]] for event in together)
+
+
+def _pressed_on(event: InboundEvent) -> object:
+    """Where the provider does not say on which message, all that one person presses stays in its order."""
+    return (event.places, event.message_id or event.sender) if isinstance(event, Press) else None
 
 
 async def hand_over(event: InboundEvent, handlers: Sequence[Handler], source: str) -> None:
@@ -524,63 +548,3 @@ class Forgotten:
         for one in await self.kept.undecided(self.clock.now_us() - seconds(AGE_SECONDS)):
             await hand_over(one.message, self.handlers, one.message.channel)
         return self.clock.now_us() + seconds(AGE_SECONDS)
-
-
-# Where the household's own app brings what was pressed on a notification.
-
-
-# One attempt, answered with how it ended.
-
-
-PATH: Final = "/channels"
-_acts_log = structlog.get_logger("postroom.press")
-_HEADERS: Final = {"Cache-Control": "no-store"}
-
-
-class NotificationPress(BaseModel):
-    """What the app was given with the notification."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    device: Annotated[str, Field(pattern=f"^{DEVICE_ID.pattern}$", description="The device's id")]
-    token: Annotated[str, Field(min_length=1, max_length=64, description="Of the button")]
-
-
-def press_router(accounts: Collection[str], ear: Hearing) -> APIRouter:
-    """Needs no other proof than the button's own token: it was sent to that device only, encrypted."""
-    router = APIRouter(prefix=PATH, tags=["channels"], route_class=JsonRoute)
-
-    @router.post(
-        "/{account}/press",
-        operation_id="pressNotification",
-        summary="Press a button of a notification",
-        responses={404: {"description": "No such account"}, 503: {"description": "Not heard: press again"}},
-    )
-    async def press(account: str, pressed: NotificationPress) -> JSONResponse:
-        if account not in accounts:
-            return _said(404, "there is no such account", ok=False)
-        try:
-            reaction = await ear.pressed(_press(account, pressed))
-        except PostroomError as error:
-            _acts_log.warning("press.not_heard", channel=account, error_class=str(error.error_class))
-            return _said(503, "It could not be kept at the moment. Please press again.", ok=False)
-        return _said(200, reaction.words, ok=not reaction.alert)
-
-    return router
-
-
-def _press(account: str, pressed: NotificationPress) -> Press:
-    """The same button of the same card twice is one press."""
-    name = hashlib.sha256(f"{pressed.device} {pressed.token}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    return Press(
-        channel=account,
-        event_id=f"press:{name}",
-        callback_id=name,
-        places=(pressed.device,),
-        sender=pressed.device,
-        token=pressed.token,
-    )
-
-
-def _said(status: int, words: str, *, ok: bool) -> JSONResponse:
-    return JSONResponse({"ok": ok, "words": words}, status, _HEADERS)

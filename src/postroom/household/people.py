@@ -14,7 +14,8 @@ from postroom.channels.webpush.kind import WebPushAccount
 from postroom.connectors.app import agency_of
 from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsoleSection
-from postroom.conversations.inbound import Handler, of_messages, press_router
+from postroom.conversations.inbound import Handler, of_messages
+from postroom.conversations.press import press_router
 from postroom.delivery.accept import Plane
 from postroom.household.channels import (
     address_forms,

@@ -26,7 +26,7 @@ from postroom.attention.attention import Attention
 from postroom.channels.acts import ListChannels
 from postroom.connectors.profile import PATH as LLMS
 from postroom.connectors.profile import llms_text
-from postroom.conversations.inbound import PATH as CHANNELS
+from postroom.conversations.press import PATH as CHANNELS
 from postroom.delivery.routes import (
     MOST_UPLOAD_BYTES,
     UPLOADS,
