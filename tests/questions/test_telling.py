@@ -211,8 +211,7 @@ async def test_a_week_and_a_restart_later_it_is_still_one_session(house: House) 
 async def test_a_crash_before_the_place_is_saved_begins_nothing_twice(house: House) -> None:
     question = await house.asked()
     await house.answered(question, "Yes")
-    for event in await house.store.events(since=0, limit=10):
-        await house.waking().take(event)
+    await house.waking().take(await house.store.events(since=0, limit=10))
 
     await house.resuming().look()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Final
 
 from fastapi import APIRouter
 
@@ -26,9 +27,10 @@ from postroom.intents.store import IntentRide
 from postroom.kernel.acts.routes import act_router
 from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, anyone, approver, no_one
 from postroom.kernel.guard.tools import butler as tools_butler
-from postroom.kernel.running.loop import Loop
+from postroom.kernel.running.loop import Loop, UnhurriedSignal
 from postroom.kernel.running.process import Seal, household_key
-from postroom.kernel.running.timekeeper import Listening
+from postroom.kernel.running.timekeeper import LOOK_SECONDS, Listening
+from postroom.kernel.values.ids import seconds
 from postroom.message.channel import AnswersPresses, Channel, Listen, Outbound
 from postroom.message.inbound import InboundEvent, InboundMessage, Press
 from postroom.people.people import HouseholdPeople, HouseholdTrust
@@ -45,7 +47,7 @@ from postroom.questions.presenter import CardPost, Planning, Presenter
 from postroom.questions.questions import Asking, Questions
 from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.judge import AnswerPolicy
-from postroom.questions.rules.plan import ChannelAbility, Channels
+from postroom.questions.rules.plan import ChannelAbility, Channels, question_moments
 from postroom.questions.store.questions import Ride, StoredQuestions
 from postroom.questions.store.steps import MOMENTS
 from postroom.questions.telling import Bells, Follower, Resuming
@@ -77,6 +79,9 @@ def ask_routers(parts: AskingParts) -> list[APIRouter]:
     return [stream_router(feed, parts.bells.every, world.clock), act_router(ACTS, parts.desk), link_router(links)]
 
 
+_FEED_SECONDS: Final = 0.05  # those who follow the feed take what comes in so short a time together
+
+
 # Put questions together: what the doors call, what runs beside the delivery plane, and who hears the answers.
 
 
@@ -96,7 +101,10 @@ class AskingParts:
         self.bells = Bells(lambda: store.elsewhere.are_heard)
         store.elsewhere.follow(self.bells.ring_elsewhere)
         self.store = stored_questions(world)
-        self.bells.also(lambda _: world.timekeeper.wake.ring())
+        self.bells.also(self._wake_timekeeper)
+        self.feed = UnhurriedSignal(clock, _FEED_SECONDS)
+        self.bells.also(lambda _: self.feed.ring())
+        store.elsewhere.follow(lambda _: self.feed.ring())
         self.questions = Questions(self.store, clock, policy=self.policy, changed=self.bells.ring)
         self.planning = Planning(
             plans=store.presentations,
@@ -129,6 +137,12 @@ class AskingParts:
         )
         self.state_key = household_key(settings.home, "request state")
         self._token_key = household_key(settings.home, "buttons")
+
+    def _wake_timekeeper(self, question: Question) -> None:
+        """For what is due before its own next look."""
+        soon_us = self.world.clock.now_us() + seconds(LOOK_SECONDS)
+        if any(due_us < soon_us for due_us in question_moments(question).values()):
+            self.world.timekeeper.wake.ring()
 
     @property
     def desk(self) -> QuestionDesk:
@@ -277,12 +291,12 @@ async def start_resuming(parts: AskingParts, butlers: list[Butler], stack: Async
 
 
 def following(
-    parts: AskingParts, name: str, take: Callable[[QuestionEvent], Awaitable[None]]
+    parts: AskingParts, name: str, take: Callable[[Sequence[QuestionEvent]], Awaitable[None]]
 ) -> AbstractAsyncContextManager[Loop]:
     """Hands every event of the feed to `take`, over restarts too."""
     world = parts.world
     follower = Follower(name=name, feed=parts.store, marks=world.store.marks, take=take, clock=world.clock)
-    return world.loops.running(name, follower.look, wake=parts.bells.every)
+    return world.loops.running(name, follower.look, wake=parts.feed.signal)
 
 
 # Put approvals together: the gate before the delivery plane, who decides, and what they decide with.

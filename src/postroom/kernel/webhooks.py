@@ -344,6 +344,11 @@ class StoredWebhooks:
         )
         await self._database.write(lambda connection: connection.execute(changed).rowcount)
 
+    async def are_any(self) -> bool:
+        """Whether anybody wants to be told of anything; most households have none."""
+        asked = select(webhook_subscriptions.c.id).where(webhook_subscriptions.c.active).limit(1)
+        return await self._database.read(lambda connection: connection.execute(asked).first() is not None)
+
     async def tell(self, news: News) -> None:
         """To each who wants it, once: the same news again finds its notices there."""
         await write_twice(self._database, lambda connection: tell(connection, news))

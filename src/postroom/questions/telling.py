@@ -88,7 +88,8 @@ class Bells:
                     signal.ring()
 
     def ring(self, question: Question) -> None:
-        self.ring_for(question.id)
+        if not question.is_open:
+            self.ring_for(question.id)
         self.every.ring()
         for call in self._also:
             call(question)
@@ -162,7 +163,8 @@ class WaitForEnd:
             self.bells.ring_for_all()
             return
         for event in await self.store.events(since=since, limit=_AT_A_TIME):
-            self.bells.ring_for(event.question_id)
+            if event.type in _ENDS:
+                self.bells.ring_for(event.question_id)
             self.bells.position = event.position
 
 
@@ -173,26 +175,34 @@ _FOLLOW_SECONDS: Final = 2.0  # how soon what another process committed is seen
 _EVENTS_AT_A_TIME: Final = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Follower:
-    """Its place is saved after a page was taken, so an event may be taken twice and none is left out."""
+    """
+    Its place is saved after a page was taken, so an event may be taken twice and none is left out.
+
+    Nobody else moves it, so it is read once.
+    """
 
     name: str
     feed: StoredQuestions
     marks: Marks
-    take: Callable[[QuestionEvent], Awaitable[None]]
+    take: Callable[[Sequence[QuestionEvent]], Awaitable[None]]
     clock: Clock
+    _position: int | None = None
 
     async def look(self) -> int:
         """One page of the feed; answers when to look again."""
-        events = await self.feed.events(since=await self.marks.offset(self.name) or 0, limit=_EVENTS_AT_A_TIME)
+        if self._position is None:
+            self._position = await self.marks.offset(self.name) or 0
+        events = await self.feed.events(since=self._position, limit=_EVENTS_AT_A_TIME)
         try:
-            for event in events:
-                await self.take(event)
+            if events:
+                await self.take(events)
         except OverloadRejected as busy:
             return self.clock.now_us() + seconds(max(_FOLLOW_SECONDS, busy.retry_after_seconds or 0))
         if events:
             await self.marks.save_offset(self.name, events[-1].position)
+            self._position = events[-1].position
         return self.clock.now_us() + (0 if len(events) == _EVENTS_AT_A_TIME else seconds(_FOLLOW_SECONDS))
 
 
@@ -214,8 +224,16 @@ class QuestionNews:
     agents: Callable[[Principal], Sequence[str]]
     signal: Signal
 
-    async def take(self, event: QuestionEvent) -> None:
-        question = await self.feed.get(event.question_id) if str(event.type) in _TOLD else None
+    async def take(self, events: Sequence[QuestionEvent]) -> None:
+        told = [event for event in events if str(event.type) in _TOLD]
+        if not told or not await self.subscribers.are_any():
+            return
+        for event in told:
+            await self._tell(event)
+        self.signal.ring()
+
+    async def _tell(self, event: QuestionEvent) -> None:
+        question = await self.feed.get(event.question_id)
         if question is None:
             return
         shown = await self.plans.of(question.id)
@@ -225,7 +243,6 @@ class QuestionNews:
             seen = question if agent in askers else for_others(question)
             view = QuestionView(question=seen, presentations=shown)
             await self.subscribers.tell(self._news(event, agent, view))
-        self.signal.ring()
 
     def _news(self, event: QuestionEvent, agent: str, view: QuestionView) -> News:
         identity = f"ask-{event.position:020d}"
@@ -262,15 +279,17 @@ class Resuming:
     feed: StoredQuestions
     sessions: Sessions
 
-    async def take(self, event: QuestionEvent) -> None:
+    async def take(self, events: Sequence[QuestionEvent]) -> None:
         """Raises OverloadRejected when there is no room for another session just now."""
-        question = await self.feed.get(event.question_id) if event.type in _ENDS else None
-        if question is None or question.resume is None or question.resume.butler != self.butler:
-            return
+        for question in await self.feed.to_resume([event.question_id for event in events if event.type in _ENDS]):
+            if question.resume is not None and question.resume.butler == self.butler:
+                await self._begin(question, question.resume)
+
+    async def _begin(self, question: Question, resume: Resume) -> None:
         try:
-            await self._submit(question, question.resume, material(question))
+            await self._submit(question, resume, material(question))
         except ValidationError:  # too long for one session: what is left out, `wait` hands out
-            await self._submit(question, question.resume, _outline(question))
+            await self._submit(question, resume, _outline(question))
 
     async def _submit(self, question: Question, resume: Resume, read: dict[str, Any]) -> None:
         await self.sessions.submit(

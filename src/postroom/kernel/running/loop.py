@@ -38,6 +38,25 @@ class Signal:
         self.ring()
 
 
+class UnhurriedSignal:
+    """A signal for who is in no hurry: it is rung a moment after the first of those who ring, once for all of them."""
+
+    def __init__(self, clock: Clock, moment_seconds: float) -> None:
+        self.signal = Signal()
+        self._clock = clock
+        self._moment_us = seconds(moment_seconds)
+        self._is_near = False
+
+    def ring(self) -> None:
+        if not self._is_near:
+            self._is_near = True
+            self._clock.ring(self._clock.now_us() + self._moment_us, self._now)
+
+    def _now(self) -> None:
+        self._is_near = False
+        self.signal.ring()
+
+
 class FileMark:
     """A signal for the other processes of a home, at the price of looking at a file's time."""
 

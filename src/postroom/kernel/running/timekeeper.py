@@ -166,6 +166,7 @@ class Listening:
         self._moments = moments
         self._clock = clock
         self._tell = caught_up
+        self._is_awaited = False
         self._repairs: list[_Repair] = []
         self._read_until: dict[str, int] = {}
         self._heard_at: dict[str, int] = {}
@@ -180,6 +181,7 @@ class Listening:
 
     async def caught_up(self, channels: Collection[str]) -> int | None:
         """Until when everything has been read on these; None when nobody ever listened there."""
+        self._is_awaited = True
         found = [await self._read_on(one) for one in channels]
         return min((one for one in found if one is not None), default=None)
 
@@ -208,7 +210,8 @@ class Listening:
         if everything:
             self._read_until[channel] = began_us
         await self._note(channel, self._clock.now_us())
-        if everything:
+        if everything and self._is_awaited:  # else nothing is due that could wait for it
+            self._is_awaited = False
             self._tell()
 
     async def _begin(self, channel: str) -> None:

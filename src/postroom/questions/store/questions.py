@@ -160,6 +160,14 @@ class StoredQuestions:
     async def by_key(self, asker: str, key: str) -> Question | None:
         return await self._database.read(lambda connection: _by_key(connection, asker, key))
 
+    async def to_resume(self, ids: Sequence[str]) -> Sequence[Question]:
+        """Those of them whose end wakes a butler, in the order in which they ended."""
+        if not ids:
+            return []
+        table = questions.c
+        asked = select(questions).where(table.id.in_(ids), table.resume.is_not(None)).order_by(table.ended_at, table.id)
+        return await self._found(asked)
+
     async def about(self, subject: Subject) -> Sequence[Question]:
         return await self._database.read(lambda connection: steps.questions_about(connection, subject))
 
