@@ -115,8 +115,8 @@ class _Script:
 
 
 async def pending_sends(made: House) -> int:
-    people = await made.attention.book.store.policies()
-    states = [(await made.attention.present(person))[0] for person in people]
+    people = await made.attention.book.store.everybody()
+    states = [(await made.attention.present(one.person))[0] for one in people]
     return sum(one.pending for state in states for one in state.sends.values())
 
 

@@ -28,7 +28,7 @@ async def accounts(rig: Rig, offset_seconds: float) -> Accounts:
     store = connect_store(settings)
     try:
         attention = build_attention(Premises(settings=settings, store=store, clock=OffsetClock(offset_seconds)))
-        people = [await _person(attention, one) for one in sorted(await attention.book.store.policies())]
+        people = [await _person(attention, one.person) for one in await attention.book.store.everybody()]
         sent = await store.database.read(_sent)
     finally:
         await store.database.close()

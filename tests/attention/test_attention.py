@@ -80,6 +80,38 @@ async def test_without_a_policy_nothing_is_read_or_written_for_attention(world: 
     assert await world.rows(notices) == []
 
 
+@pytest.mark.requirement("attention:neutral")
+async def test_for_whom_one_notice_was_kept_what_comes_next_costs_nothing_until_they_want_something(
+    world: World,
+) -> None:
+    house = Attended(world)
+    kept = await house.notify("The cellar is wet", needs_ack=True, idempotency_key="cellar")
+    await house.look()
+    asked_without = await _transactions(world, world.plane, "a")
+    assert await _transactions(world, house.plane, "b") == asked_without
+    again = await house.notify("The cellar is wet", needs_ack=True, idempotency_key="cellar")
+    assert (again.notice_id, again.delivery_id) == (kept.notice_id, kept.delivery_id)
+
+    owner = await house.attention.book.people.owner()
+    assert owner is not None
+    await house.attention.mute(owner, agent="health")
+    assert (await house.notify("Hello")).status is AnswerStatus.MUTED
+    await house.attention.unmute(owner, agent="health")
+    await house.look()
+    assert await _transactions(world, house.plane, "c") == asked_without
+
+
+async def test_what_was_held_under_a_policy_is_the_same_notice_when_its_key_comes_again_without_one(
+    world: World,
+) -> None:
+    held = await Attended(world, NIGHT).notify("Hello", idempotency_key="k")
+    house = Attended(world)
+    await house.look()
+    again = await house.notify("Hello", idempotency_key="k")
+    assert (again.status, again.notice_id) == (AnswerStatus.OK, held.notice_id)
+    assert house.texts == ["Hello"]
+
+
 async def _transactions(world: World, plane: Plane, request_id: str) -> int:
     outgoing = parse_notify(envelope("Hello"), plane.known_channels)
     await world.idle()

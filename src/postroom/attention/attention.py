@@ -108,7 +108,7 @@ class Attention(NoticeReading):
     async def _everybody(self) -> set[str]:
         """Who may be meant by a key that has not come yet."""
         owner = await self.book.people.owner()
-        return {*(await self.book.store.policies()), *([owner] if owner is not None else [])}
+        return {*(one.person for one in await self.book.store.everybody()), *([owner] if owner is not None else [])}
 
     async def mute(
         self,
@@ -215,9 +215,9 @@ class Attention(NoticeReading):
 
     async def audit(self) -> tuple[str, ...]:
         """Every law over all that is kept; must be empty."""
-        people = sorted(await self.book.store.policies())
+        people = await self.book.store.everybody()
         lost = await self.first_law()
-        return (*lost, *[problem for person in people for problem in await self.audit_of(person)])
+        return (*lost, *[problem for one in people for problem in await self.audit_of(one.person)])
 
     async def _found(self, notice_id: str) -> NoticeRow:
         row = await self.book.store.notice(notice_id)

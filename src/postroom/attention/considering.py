@@ -135,10 +135,12 @@ class Considering:
         """For which person, where there is something to consider."""
         await self.book.heed()
         more = asks_for_more(draft.outgoing.wish)
-        if draft.outgoing.origin_butler in OWN_AGENTS or (self.book.neutral and not more):
+        if draft.outgoing.origin_butler in OWN_AGENTS:
+            return None
+        if self.book.neutral and not more and not await self._is_kept(draft):
             return None
         person = await self._person(draft)
-        if person is None or not (more or self._concerns(person)):
+        if person is None or not (more or self.book.concerns(person) or await self._is_kept(draft)):
             return None
         identity = draft.identity
         known = not identity.fresh and await self.acceptance.ledger.find(identity.key) is not None
@@ -161,8 +163,11 @@ class Considering:
         found = await self.book.people.at(outgoing.channel, draft.new.address)
         return found or await self.book.people.called(outgoing.recipient)
 
-    def _concerns(self, person: str) -> bool:
-        return not self.book.policies.neutral(person) or person in self.book.known
+    async def _is_kept(self, draft: DeliveryDraft) -> bool:
+        """Whether this key is that of a notice already, from when there was something to consider."""
+        if draft.identity.fresh or not self.book.known:
+            return False
+        return await self.book.store.notice(notice_id(draft.identity.key)) is not None
 
     async def _accepted(self, draft: DeliveryDraft, person: str, wait_seconds: float) -> Outcome | DeliveryDraft:
         name, sent = notice_id(draft.identity.key), list[SendRow]()
@@ -223,8 +228,7 @@ class Considering:
 
 def _is_neutral(turn: Turn, draft: DeliveryDraft) -> bool:
     """Asked under the lock: a policy may have been set or taken away since."""
-    silent = not turn.state.silences and not turn.state.absences and not turn.state.tombstones
-    return turn.book.neutral(turn.person) and silent and not asks_for_more(draft.outgoing.wish)
+    return turn.book.neutral(turn.person) and not turn.state.has_wishes and not asks_for_more(draft.outgoing.wish)
 
 
 def held_outcome(standing: Standing, request_id: str | None) -> Outcome:

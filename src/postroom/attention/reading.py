@@ -257,7 +257,7 @@ class NoticeReading:
 
     async def open_laws(self) -> list[str]:
         """Of everyone; what it costs does not grow with what is kept."""
-        return [problem for one in sorted(await self.book.store.policies()) for problem in await self._open_laws(one)]
+        return [problem for one in await self.book.store.everybody() for problem in await self._open_laws(one.person)]
 
     async def first_law(self) -> list[str]:
         """Of all that is kept."""

@@ -311,6 +311,11 @@ class Rest:
     slots_used: Mapping[str, int] = field(default_factory=dict)
     clock_us: int = 0
 
+    @property
+    def has_wishes(self) -> bool:
+        """Something is muted, away or taken back before it came: that counts without a policy as well."""
+        return bool(self.silences or self.absences or self.tombstones)
+
 
 @record
 class AttentionState(Rest):

@@ -44,6 +44,7 @@ from postroom.attention.state import (
     NoticeCounts,
     NoticeRow,
     PersonRow,
+    Rest,
     SendRow,
     SettledSend,
     Standing,
@@ -177,13 +178,18 @@ _EVENTS: Final[Mapping[str, type[Any]]] = {kind.__name__: kind for kind in (*get
 
 
 def person_of(row: Row[Any]) -> PersonRow:
-    return read(PersonRow, row, policy=_policy(row.policy))
+    return read(PersonRow, row, policy=_policy(row.policy), rest=_rest(row.rest))
 
 
 @lru_cache(maxsize=1024)
 def _policy(written: str | None) -> Policy | None:
     """Everybody's are read twice a second, and seldom change."""
     return None if written is None else of_json(Policy, written)
+
+
+@lru_cache(maxsize=1024)
+def _rest(written: str) -> Rest:
+    return of_json(Rest, written)
 
 
 def _notice_of(row: Row[Any]) -> NoticeRow:
@@ -260,11 +266,11 @@ class StoredNotices:
     async def read(self, person: str, wanted: Wanted) -> Loaded:
         return await self._database.read(lambda connection: load(connection, person, wanted))
 
-    async def policies(self) -> Mapping[str, Policy | None]:
-        """Everybody who has a row, with their own policy."""
-        asked = select(attention_people.c.person, attention_people.c.policy)
+    async def everybody(self) -> Sequence[PersonRow]:
+        """Who has a row."""
+        asked = select(attention_people).order_by(attention_people.c.person)
         return await self._repeated.read(
-            "policies", lambda connection: {row.person: _policy(row.policy) for row in connection.execute(asked)}
+            "everybody", lambda connection: [person_of(row) for row in connection.execute(asked)]
         )
 
     async def zones(self) -> Mapping[str, str]:

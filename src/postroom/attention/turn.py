@@ -349,6 +349,7 @@ class NoticeBook:
     mark: FileMark | None = None
     policies: PolicyBook = field(init=False)
     known: frozenset[str] = field(init=False, default=frozenset())  # people with a row
+    wishing: frozenset[str] = field(init=False, default=frozenset())  # those of them with wishes beside a policy
     _read_us: int = field(init=False, default=-_FRESH_US)
     _ids: dict[str, str] = field(init=False, default_factory=dict)
 
@@ -361,8 +362,12 @@ class NoticeBook:
 
     @property
     def neutral(self) -> bool:
-        """There is no policy and there are no rows: nothing needs to be asked."""
-        return self.household is None and not self.known
+        """Nobody wants anything: nothing that comes anew needs to be asked."""
+        return self.household is None and not self.policies.people and not self.wishing
+
+    def concerns(self, person: str) -> bool:
+        """Whether what comes anew for them may have to wait; for having a row alone it has not."""
+        return not self.policies.neutral(person) or person in self.wishing
 
     async def keep_fresh(self) -> None:
         """Where no loop does: what another process set is known within a second."""
@@ -381,15 +386,16 @@ class NoticeBook:
             self.mark.touch()
 
     async def refresh(self) -> None:
-        own = await self.store.policies()
+        everybody = await self.store.everybody()
         self._read_us = self.clock.now_us()
-        people = {name: policy for name, policy in own.items() if policy is not None}
+        people = {one.person: one.policy for one in everybody if one.policy is not None}
         household = await self.by_id(self.household) if self.household is not None else None
         rotations = {name: await self._rotation(one) for name, one in self.rotations.items()}
         self.policies = PolicyBook(
             household=household, people=people, rotations=rotations, zone=self.zone, zones=await self.store.zones()
         )
-        self.known = frozenset(own)
+        self.known = frozenset(one.person for one in everybody)
+        self.wishing = frozenset(one.person for one in everybody if one.rest.has_wishes)
 
     async def change(
         self,
@@ -428,6 +434,7 @@ class NoticeBook:
         await self.store.change(person, self.wanted(person, wanted), edit)
         turn = made[-1]
         self.known |= {person} if turn.loaded.person is not None or turn.changes_anything else frozenset()
+        self.wishing = self.wishing | {person} if turn.state.has_wishes else self.wishing - {person}
         return turn
 
     def wanted(self, person: str, more: Wanted | None = None) -> Wanted:
