@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from typing import Final, Literal
@@ -11,12 +12,14 @@ from typing import Final, Literal
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from postroom.approvals.approvals import Approvals, ListedActions
+from postroom.approvals.approvals import Approvals
 from postroom.approvals.card import shown_files
 from postroom.approvals.model import CONSOLE, Action, ActionStatus, ConstraintKind, ShownAction, StandingRule
 from postroom.approvals.rules import RuleRequest, parse_rule_request
 from postroom.console.frame import Names, NavigationGroup, Place, ShownPerson, actors
+from postroom.console.lists import Found, ListPage, ListQuery, Shelves
 from postroom.console.visit import ConsolePage, ConsoleSection, Form, Visit
+from postroom.console.words import state_word
 from postroom.delivery.pages.deliveries import attached_file
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import PostroomError, ValidationError
@@ -50,21 +53,30 @@ class ApprovalPages:
     letters: Collection[str]
     files: FileContents
 
-    async def show(self, visit: Visit) -> Response:
-        typed = visit.query.get("status", "")
-        status = typed if typed in [*ActionStatus, "all"] else str(ActionStatus.PENDING)
-        cursor = visit.query.get("cursor", "")[:64]
-        answer = await self._listed(visit.principal, status, cursor or None) if self.approvals.is_on else None
-        return visit.show(
-            "approvals.html",
-            is_on=self.approvals.is_on,
-            answer=answer,
-            names=await visit.names(*_people(answer.actions if answer else ())),
-            chosen=status,
-            statuses=[*(str(one) for one in ActionStatus), "all"],
-            is_first=not cursor,
-            same_page=f"{visit.request.url.path}?{visit.request.url.query}",
+    def listed(self) -> ListPage[Action]:
+        words = {str(one): state_word(one) for one in ActionStatus} | {"pending": "Waiting", "all": "All"}
+        return ListPage(
+            title="Approvals",
+            parts="approvals.html",
+            find=self._find,
+            shelves=Shelves("status", words) if self.approvals.is_on else None,
+            live="sse:approvals throttle:2s",
+            said="Approvals were brought up to date.",
         )
+
+    async def _find(self, visit: Visit, asked: ListQuery) -> Found[Action]:
+        """What does not answer is not nothing."""
+        is_on, listed = self.approvals.is_on, None
+        if is_on:
+            with suppress(PostroomError):
+                listed = await self.approvals.page(
+                    visit.principal, status=asked.shelf, cursor=asked.before, limit=_PAGE_SIZE
+                )
+        around = {"is_on": is_on, "is_known": listed is not None}
+        if listed is None:
+            return Found(rows=(), around=around)
+        places, ids = _people(listed.actions)
+        return Found(rows=listed.actions, older=listed.next_cursor, places=places, ids=ids, around=around)
 
     async def here(self, visit: Visit, most: int = _IN_PLACE) -> Sequence[Action]:
         """What waits, for a page about other things as well. Raises one of our errors."""
@@ -152,13 +164,6 @@ class ApprovalPages:
             complaint=complaint,
             names=await visit.names(places, ids),
         )
-
-    async def _listed(self, who: Principal, status: str, cursor: str | None) -> ListedActions | None:
-        """None when there is no answer, or only a refusal."""
-        try:
-            return await self.approvals.page(who, status=status, cursor=cursor, limit=_PAGE_SIZE)
-        except PostroomError:
-            return None
 
     async def _shown(self, visit: Visit) -> ShownAction | Response:
         """The action, or where to go when it cannot be shown."""
@@ -351,7 +356,7 @@ def approvals_section(
         name="Approvals",
         group=NavigationGroup.YOURS,
         pages=(
-            ConsolePage("/approvals", pages.show, open_to=may_decide),
+            ConsolePage("/approvals", pages.listed().show, open_to=may_decide),
             ConsolePage("/approvals/rules", rules.show, open_to=may_decide),
             ConsolePage("/approvals/rules", rules.make, "POST", open_to=may_decide),
             ConsolePage("/approvals/rules/{id}/revoke", rules.revoke, "POST", open_to=may_decide),
