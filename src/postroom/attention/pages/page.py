@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from starlette.exceptions import HTTPException
@@ -14,6 +15,7 @@ from postroom.attention.pages.policy_form import PolicyPages
 from postroom.attention.pages.shown import (
     CELL_WORDS,
     AttentionPeople,
+    ShownNotice,
     Whose,
     absence_words,
     coming,
@@ -29,13 +31,16 @@ from postroom.attention.pages.shown import (
     together,
     week,
 )
-from postroom.attention.reading import MOST_LISTED, NoticeView
+from postroom.attention.reading import MOST_LISTED, AttentionFigures, NoticeView
 from postroom.attention.rules.policy import Absence, parse_absence
 from postroom.attention.rules.times import typed_moment
 from postroom.console.frame import NavigationGroup
+from postroom.console.lists import Found, ListPage, ListQuery, Shelves, paged
 from postroom.console.visit import ConsolePage, ConsoleSection, Handler, Visit
+from postroom.console.words import figure
 from postroom.kernel.values.errors import Code, FieldError, Refused, ValidationError
 from postroom.kernel.values.ids import to_text
+from postroom.people.signing_in.rules import ROOT
 
 PAGE_SIZE: Final = 20
 ESCALATED: Final = "escalated"
@@ -105,38 +110,56 @@ class AttentionPages:
         return parse_absence(written, person=whose.id, people=names, absences=await self.attention.stand_ins(delegate))
 
     async def _page(self, visit: Visit, whose: Whose, typed: TypedAbsence) -> Response:
-        others = await self.people.others(whose.id)
-        return visit.show(
-            "attention.html",
-            status=422 if typed.complaints else 200,
-            whose=whose,
-            them=(await visit.names(ids=[whose.id])).of(whose.id, whose.name),
-            others=others if visit.principal.is_owner else [],
-            delegates=others,
-            typed=typed,
-            **await self._cells(visit, whose),
-            **await self._around(visit, whose),
-            **await self._policy(whose),
-        )
-
-    async def _cells(self, visit: Visit, whose: Whose) -> dict[str, object]:
-        """The line of figures and the list of one of them."""
-        cell = visit.query.get("cell", "")
-        cell = cell if cell in CELL_WORDS else "held"
-        before = visit.query.get("cursor", "")[:_LONGEST] or None
         figures = await self.attention.figures(whose.id)
+        own, _ = await self.attention.policy(whose.id)
+        is_kept = bool(figures.accepted) or own is not None or self.attention.book.household is not None
         escalated = await self._escalated(whose.id) if figures.cells["waiting"] else []
-        listed = escalated if cell == ESCALATED else await self._listed(whose.id, cell, before)
-        pages_on = cell != ESCALATED and len(listed) > PAGE_SIZE
-        return {
-            "cell": cell,
-            "cells": CELL_WORDS,
-            "figures": figures,
-            "counts": {**figures.cells, ESCALATED: len(escalated)},
-            "notices": [shown(one, whose.zone) for one in (listed[:PAGE_SIZE] if pages_on else listed)],
-            "older": listed[PAGE_SIZE - 1].id if pages_on else None,
-            "is_first": before is None,
-        }
+        counts = {**figures.cells, ESCALATED: len(escalated)}
+        listed = ListPage(
+            title="Attention",
+            parts="attention.html",
+            find=partial(self._find, whose, typed, figures, escalated),
+            shelves=Shelves("cell", _shelves(counts, visit.query.get("cell", ""))) if is_kept else None,
+            live="sse:deliveries throttle:3s, every 30s",
+            said="Attention was brought up to date.",
+            kept={"of": whose.of},
+            path=f"{ROOT}/attention",
+            status=422 if typed.complaints else 200,
+        )
+        return await listed.show(visit)
+
+    async def _find(
+        self,
+        whose: Whose,
+        typed: TypedAbsence,
+        figures: AttentionFigures,
+        escalated: Sequence[NoticeView],
+        visit: Visit,
+        asked: ListQuery,
+    ) -> Found[ShownNotice]:
+        counts = {**figures.cells, ESCALATED: len(escalated)}
+        notices, older = escalated, None
+        if asked.shelf != ESCALATED:
+            found = await self.attention.notices(whose.id, asked.shelf or "held", PAGE_SIZE + 1, asked.before)
+            notices, older = paged(found, PAGE_SIZE, lambda one: one.id)
+        others = await self.people.others(whose.id)
+        return Found(
+            rows=[shown(one, whose.zone) for one in notices],
+            older=older,
+            counts={name: figure(many) for name, many in counts.items()},
+            around={
+                "whose": whose,
+                "them": (await visit.names(ids=[whose.id])).of(whose.id, whose.name),
+                "others": others if visit.principal.is_owner else [],
+                "delegates": others,
+                "typed": typed,
+                "figures": figures,
+                "counts": counts,
+                "cells": CELL_WORDS,
+                **await self._around(visit, whose),
+                **await self._policy(whose),
+            },
+        )
 
     async def _around(self, visit: Visit, whose: Whose) -> dict[str, object]:
         """What will happen, what is muted, and who is away."""
@@ -167,9 +190,6 @@ class AttentionPages:
             "week_zone": rules.zone,
         }
 
-    async def _listed(self, person: str, cell: str, before: str | None) -> Sequence[NoticeView]:
-        return await self.attention.notices(person, cell, PAGE_SIZE + 1, before)
-
     async def _escalated(self, person: str) -> list[NoticeView]:
         """Of those that wait for an answer, or had none: the ones that were taken further."""
         found: list[NoticeView] = []
@@ -181,6 +201,12 @@ class AttentionPages:
                 break
             before = page[-1].id
         return found
+
+
+def _shelves(counts: Mapping[str, int], wanted: str) -> dict[str, str]:
+    """What was taken further has a shelf only where something was."""
+    named = {name: f"{words[:1].upper()}{words[1:]}" for name, words in CELL_WORDS.items()}
+    return {name: words for name, words in named.items() if name != ESCALATED or counts[name] or wanted == name}
 
 
 # -- The page of a notice, and what may be done about it --
