@@ -318,34 +318,34 @@ def _note(home: str | None, database: str | None, act: str, principal: Principal
 def login(name: As = None, end: End = False, home: Home = None, database: Database = None, json: Json = False) -> None:
     """Print a link that signs you in to the console; it works once, for ten minutes."""
     settings = _settings(home, database)
-    tokens = TokenFile(settings.tokens_file)
-    principal = _principal(name, tokens)
-    if end:
-        principal, many = asyncio.run(_end(settings, principal, name, tokens))
-        subject = "" if principal == OPERATOR else f"person:{principal.name}"
-        noted(settings, AuditKind.ACCESS, "signed out everywhere", subject=subject)
-        say_json({"ended": many}) if json else say(f"{principal} was signed out {many} time{'' if many == 1 else 's'}.")
+    principal, done = asyncio.run(_login(settings, name, end=end))
+    if isinstance(done, str):
+        say_json({"principal": str(principal), "url": done}) if json else say(done)
         return
-    principal, link = asyncio.run(_link(settings, tokens, principal, name))
-    say_json({"principal": str(principal), "url": link}) if json else say(link)
+    subject = "" if principal == OPERATOR else f"person:{principal.name}"
+    noted(settings, AuditKind.ACCESS, "signed out everywhere", subject=subject)
+    say_json({"ended": done}) if json else say(f"{principal} was signed out {done} time{'' if done == 1 else 's'}.")
 
 
-async def _link(
-    settings: Settings, tokens: TokenFile, principal: Principal | None, name: str | None
-) -> tuple[Principal, str]:
+async def _login(settings: Settings, name: str | None, *, end: bool) -> tuple[Principal, str | int]:
+    """The link, or how many sessions ended."""
     from postroom.household.store import open_store
+    from postroom.people.signing_in.rules import principal_of
     from postroom.people.signing_in.store import ConsoleSessions
 
-    if not settings.url and settings.ports.api == 0:
+    tokens = TokenFile(settings.tokens_file)
+    principal = _principal(name, tokens)
+    if not end and not settings.url and settings.ports.api == 0:
         raise SettingsError("ports.api is 0, so only the household knows its port: use the link `postroom up` prints.")
-    if principal == OPERATOR:
+    if not end and principal == OPERATOR:
         tokens.ensure([OPERATOR])  # before the first start there is none
     async with open_store(settings) as store:
-        now_us = SystemClock().now_us()
-        if principal is None:
-            return await _invited(settings, store, tokens, await _person(store, name or "", tokens), now_us)
-        sessions = ConsoleSessions(store.database, tokens)
-        return principal, await sessions.link(settings.api_url, principal, now_us)
+        sessions, now_us = ConsoleSessions(store.database, tokens), SystemClock().now_us()
+        person = None if principal else await _person(store, name or "", tokens)
+        if person is not None and not end:
+            return await _invited(settings, store, tokens, person, now_us)
+        whom = principal_of(person.id) if person else principal or OPERATOR
+        return whom, await (sessions.end_all(whom, now_us) if end else sessions.link(settings.api_url, whom, now_us))
 
 
 async def _invited(
@@ -363,18 +363,6 @@ async def _invited(
     admissions = build_admissions(settings, store, tokens, settings.api_url)
     await admissions.invite(person, str(OPERATOR), now_us, door="command")
     return principal_of(person.id), await admissions.link(person, now_us, way=SignInWay.TERMINAL)
-
-
-async def _end(
-    settings: Settings, principal: Principal | None, name: str | None, tokens: TokenFile
-) -> tuple[Principal, int]:
-    from postroom.household.store import open_store
-    from postroom.people.signing_in.rules import principal_of
-    from postroom.people.signing_in.store import ConsoleSessions
-
-    async with open_store(settings) as store:
-        whom = principal or principal_of((await _person(store, name or "", tokens)).id)
-        return whom, await ConsoleSessions(store.database, tokens).end_all(whom, SystemClock().now_us())
 
 
 def _principal(name: str | None, tokens: TokenFile) -> Principal | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
@@ -37,6 +37,7 @@ from postroom.people.signing_in.passkeys import (
     Passkey,
     PasskeyRefused,
     Passkeys,
+    Site,
     device_words,
     is_this_machine,
     local_address,
@@ -281,7 +282,7 @@ def access_pages(pages: AccessPages) -> Sequence[ConsolePage]:
 # What the page's script and the server say to each other when a passkey is made or shown.
 
 
-_NOT_HERE: Final = "Passkeys need HTTPS and a name, or http://localhost."
+Asked = TypeVar("Asked", Request, Visit)
 _NO_RECORD: Final = "The household has no record of you that a passkey could belong to: ask its owner."
 _MAY_NOT: Final = "This passkey's person may not sign in any more."
 
@@ -293,64 +294,45 @@ class PasskeyDoor:
 
     async def question(self, request: Request) -> Response:
         await read_form(request)
-        site = site_of(request)
-        if site is None:
-            return _refused(_NOT_HERE)
+        site = _site(request)
         browser = browser_secret(request) or new_secret()
         response = _json(await self.passkeys.question(site, browser))
         keep_browser(response, request, browser)
         return response
 
     async def enter(self, request: Request) -> Response:
-        form, site = await read_form(request), site_of(request)
-        if site is None:
-            return _refused(_NOT_HERE)
-        try:
-            shown = await self.passkeys.recognise(form.get("credential"), site, browser_secret(request))
-        except PasskeyRefused as error:
-            return _refused(str(error))
+        form, site = await read_form(request), _site(request)
+        shown = await self.passkeys.recognise(form.get("credential"), site, browser_secret(request))
         secret = await self._begun(request, shown)
-        if secret is None:
-            return _refused(_MAY_NOT)
         response = JSONResponse({"next": local_path(form.get("next"))})
         await self.sign_in.come_in(request, response, secret)
         return response
 
-    async def _begun(self, request: Request, shown: Passkey) -> str | None:
+    async def _begun(self, request: Request, shown: Passkey) -> str:
         coming = await self.sign_in.admissions.of(shown.person_id)
         if coming is None:
-            return None
+            raise PasskeyRefused(_MAY_NOT)
         device = device_words(request.headers.get("user-agent", ""))
         sign_in = replace(coming, way=SignInWay.PASSKEY, device=device, credential=shown.id)
-        return await self.sign_in.admissions.sessions.begin(sign_in, self.passkeys.clock.now_us())
+        secret = await self.sign_in.admissions.sessions.begin(sign_in, self.passkeys.clock.now_us())
+        if secret is None:
+            raise PasskeyRefused(_MAY_NOT)
+        return secret
 
     async def registration(self, visit: Visit) -> Response:
-        site, browser = site_of(visit.request), browser_secret(visit.request) or new_secret()
-        if site is None:
-            return _refused(_NOT_HERE)
+        site, browser = _site(visit.request), browser_secret(visit.request) or new_secret()
         person_id = person_of(visit.principal)
         response = _json(await self.passkeys.registration(person_id, visit.name, site, browser))
         keep_browser(response, visit.request, browser)
         return response
 
     async def register(self, visit: Visit) -> Response:
-        site, person_id = site_of(visit.request), person_of(visit.principal)
-        if site is None:
-            return _refused(_NOT_HERE)
+        site, person_id = _site(visit.request), person_of(visit.principal)
         if await self.sign_in.admissions.of(person_id) is None:
-            return _refused(_NO_RECORD)
+            raise PasskeyRefused(_NO_RECORD)
         label = visit.form.get("label") or device_words(visit.request.headers.get("user-agent", ""))
-        try:
-            await self.passkeys.register(
-                person_id,
-                str(visit.principal),
-                visit.form.get("credential"),
-                label,
-                site,
-                browser_secret(visit.request),
-            )
-        except PasskeyRefused as error:
-            return _refused(str(error))
+        answer, browser = visit.form.get("credential"), browser_secret(visit.request)
+        await self.passkeys.register(person_id, str(visit.principal), answer, label, site, browser)
         return JSONResponse({"next": f"{ROOT}/account"})
 
     async def remove(self, visit: Visit) -> Response:
@@ -361,14 +343,14 @@ class PasskeyDoor:
 
     def routes(self) -> Sequence[Route]:
         return [
-            Route("/login/passkey/options", self.question, methods=["POST"]),
-            Route("/login/passkey", self.enter, methods=["POST"]),
+            Route("/login/passkey/options", _answered(self.question), methods=["POST"]),
+            Route("/login/passkey", _answered(self.enter), methods=["POST"]),
         ]
 
     def pages(self) -> Sequence[ConsolePage]:
         return [
-            ConsolePage("/account/passkeys/options", self.registration, "POST", open_to=anybody),
-            ConsolePage("/account/passkeys", self.register, "POST", open_to=anybody),
+            ConsolePage("/account/passkeys/options", _answered(self.registration), "POST", open_to=anybody),
+            ConsolePage("/account/passkeys", _answered(self.register), "POST", open_to=anybody),
             ConsolePage("/account/passkeys/{id}/remove", self.remove, "POST", open_to=anybody),
         ]
 
@@ -377,5 +359,19 @@ def _json(text: str) -> Response:
     return Response(text, media_type="application/json")
 
 
-def _refused(sentence: str) -> Response:
-    return JSONResponse({"error": sentence}, status_code=403)
+def _site(request: Request) -> Site:
+    if (site := site_of(request)) is None:
+        raise PasskeyRefused("Passkeys need HTTPS and a name, or http://localhost.")
+    return site
+
+
+def _answered(step: Callable[[Asked], Awaitable[Response]]) -> Callable[[Asked], Awaitable[Response]]:
+    """With the sentence, where it was refused."""
+
+    async def answer(asked: Asked) -> Response:
+        try:
+            return await step(asked)
+        except PasskeyRefused as error:
+            return JSONResponse({"error": str(error)}, status_code=403)
+
+    return answer
