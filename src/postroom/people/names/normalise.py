@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -153,8 +152,8 @@ def _skeleton(word: str, digraphs: bool, w: str) -> str:
     return _DOUBLED.sub(r"\1", _VOWELS.sub("", word).translate(_SOUND_GROUPS))
 
 
-def script_of(text: str, name: Callable[[str, str], str] = unicodedata.name) -> str:
+def script_of(text: str) -> str:
     for character in text:
         if character.isalpha():
-            return name(character, "?").split()[0]
+            return unicodedata.name(character, "?").split()[0]
     return "?"

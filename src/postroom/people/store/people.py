@@ -239,7 +239,6 @@ class StoredPeople:
         *,
         source: str,
         now_us: int,
-        show: Callable[[int, int], None] = lambda _done, _of: None,
     ) -> tuple[int, int]:
         """How many were new, and how many added something to a contact that was there."""
         created = updated = 0
@@ -247,7 +246,6 @@ class StoredPeople:
             some = cards[start : start + _CARDS_AT_ONCE]
             more = await self.write(partial(writing.merge, cards=some, source=source), now_us, book=owner_agent)
             created, updated = created + more[0], updated + more[1]
-            show(start + len(some), len(cards))
         return created, updated
 
     async def keep_in_step(self, owner_agent: str, wanted: Sequence[NewPerson], *, now_us: int) -> None:

@@ -14,7 +14,7 @@ from postroom.message.delivery import folded
 from postroom.people.model import FROM_SETTINGS, INBOX, SIGN_IN, NewPerson, Overruled, Person, PersonAddress, PersonRole
 from postroom.people.names.normalise import normalise
 from postroom.people.store.rows import read_people, slices
-from postroom.people.store.tables import contact_aliases, people, people_seeds, person_addresses
+from postroom.people.store.tables import people, people_seeds, person_addresses
 from postroom.people.store.writing import BookWriter, as_kept, is_taken, said, taken_of
 
 _NAMELESS: Final = "Owner"
@@ -74,11 +74,11 @@ def _differing(new: NewPerson, known: Person) -> tuple[str, ...]:
 
 
 def _add_all(writer: BookWriter, news: Sequence[NewPerson]) -> None:
-    """Those of whom nothing is vouched for, as contacts are, all together: there may be thousands."""
+    """Contacts all together: there may be thousands."""
     for one in news:
-        if _is_vouched(one):
-            _add(writer, one)
-    plain = [one for one in news if not _is_vouched(one)]
+        if one.role is PersonRole.OWNER:
+            _add_owner(writer, one)
+    plain = [one for one in news if one.role is not PersonRole.OWNER]
     taken = taken_of(writer.connection, writer.book, [one.agent_address for one in plain if one.agent_address])
     fresh: dict[str, NewPerson] = {}
     for one in plain:
@@ -90,18 +90,13 @@ def _add_all(writer: BookWriter, news: Sequence[NewPerson]) -> None:
         _plant(writer, [Seed(one, writer.book, new.name, said(new)) for one, new in fresh.items()])
 
 
-def _add(writer: BookWriter, new: NewPerson) -> None:
-    if _cannot_have_its_address(writer.connection, writer.book, new):
-        return
-    is_owner = new.role is PersonRole.OWNER
-    person_id = OWNER if is_owner else writer.mint(writer.now_us)
-    known = writer.read([person_id]) if is_owner else []
-    if known:  # the owner had an inbox before there were people
+def _add_owner(writer: BookWriter, new: NewPerson) -> None:
+    if known := writer.read([OWNER]):  # the owner had an inbox before there were people
         _apply(writer, [(known[0], new)])
     else:
-        _claim_proofs(writer, person_id, new)
-        writer.insert(person_id, replace(new, name=new.name or _NAMELESS), FROM_SETTINGS)
-    _plant(writer, [Seed(person_id, writer.book, new.name, said(new))])
+        _claim_proofs(writer, OWNER, new)
+        writer.insert(OWNER, replace(new, name=new.name or _NAMELESS), FROM_SETTINGS)
+    _plant(writer, [Seed(OWNER, writer.book, new.name, said(new))])
 
 
 def _renew(writer: BookWriter, differing: Sequence[tuple[NewPerson, Seed]]) -> None:
@@ -169,12 +164,9 @@ def _paired(seeds: Sequence[Seed], wanted: Sequence[NewPerson]) -> list[tuple[Ne
     return pairs
 
 
-def _is_vouched(new: NewPerson) -> bool:
-    return new.role is PersonRole.OWNER or any(one.verified_at_us is not None for one in new.addresses)
-
-
 def _is_proved(known: Person, new: NewPerson) -> bool:
-    return _is_vouched(new) or any(one.verified_at_us is not None for one in known.addresses)
+    """Whether an address of theirs is proved, or vouched for as the owner's are."""
+    return new.role is PersonRole.OWNER or any(one.verified_at_us is not None for one in known.addresses)
 
 
 def _cannot_have_its_address(connection: Connection, owner_agent: str, new: NewPerson) -> bool:
@@ -222,7 +214,10 @@ def _claim_proofs(writer: BookWriter, person_id: str, new: NewPerson) -> None:
 
 def admit(writer: BookWriter, signing_in: Mapping[str, PersonRole]) -> None:
     changed = {seed.person_id: seed.changed for seed in _seeds(writer.connection, SIGN_IN)}
-    for person in _known(writer):
+    asked = select(people.c.id).where(people.c.owner_agent == writer.book, people.c.source == SIGN_IN)
+    for person in writer.read(list(writer.connection.execute(asked).scalars())):
+        if person.role is PersonRole.OWNER:
+            continue
         if person.id not in changed:
             _remember(writer, person.id)
         role = signing_in.get(person.id, PersonRole.MEMBER)
@@ -232,19 +227,6 @@ def admit(writer: BookWriter, signing_in: Mapping[str, PersonRole]) -> None:
     for one in sorted(signing_in.keys() - set(writer.connection.execute(asked).scalars()) - {OWNER}):
         writer.insert(one, NewPerson(name=one, role=signing_in[one]), SIGN_IN)
         _remember(writer, one)
-
-
-def _known(writer: BookWriter) -> list[Person]:
-    """With names that can be found, also those who came by way of the upgrade."""
-    asked = select(people.c.id).where(people.c.owner_agent == writer.book, people.c.source == SIGN_IN)
-    found = writer.read(list(writer.connection.execute(asked).scalars()))
-    table = contact_aliases.c
-    names = select(table.contact_id).where(table.is_name, table.contact_id.in_([one.id for one in found]))
-    named = set(writer.connection.execute(names).scalars())
-    for person in found:
-        if person.id not in named:
-            writer.name_again(person)
-    return [person for person in found if person.role is not PersonRole.OWNER]
 
 
 def _remember(writer: BookWriter, person_id: str) -> None:

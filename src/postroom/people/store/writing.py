@@ -127,11 +127,6 @@ class BookWriter:
             raise_version(self.connection, self.book)
         return removed > 0
 
-    def name_again(self, known: Person) -> None:
-        """For people who came into the book by a way that knows nothing of how names are compared."""
-        self._rename({known.id: _names(known.as_written)})
-        raise_version(self.connection, self.book)
-
     def _new_addresses(self, fresh: Mapping[str, NewPerson], source: str) -> dict[str, str]:
         own = {one: _own_address(one, new, source) for one, new in fresh.items()}
         taken = taken_of(self.connection, self.book, [address for address in own.values() if address])
