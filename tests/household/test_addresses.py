@@ -152,7 +152,7 @@ async def test_one_more_person_takes_no_role_away(home: Path) -> None:
     settings = Settings(home=home)
     await known_person(settings, "ada")
     async with opened_people(settings) as people:
-        await people.change("ada", role="approver")
+        await people.edit("ada", lambda one: replace(one, role=PersonRole.APPROVER))
 
     await known_person(settings, "bob")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -254,8 +255,9 @@ async def test_a_person_has_an_address_on_a_channel_of_ones_own(home: Path) -> N
     async with opened_people(settings) as people:
         topic = PersonAddress(channel="beeper", address="kitchen")
         made = await people.create(NewPerson(name="Cook", addresses=(topic,)), source="test")
+        wrong = PersonAddress(channel="beeper", address="no such topic!")
         with pytest.raises(Refused) as error:
-            await people.change(made.id, addresses=(PersonAddress(channel="beeper", address="no such topic!"),))
+            await people.edit(made.id, lambda one: replace(one, addresses=(wrong,)))
 
     assert made.address_on("beeper") == "kitchen"
     assert [one.field for one in error.value.fields] == ["addresses.0.address"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -122,6 +123,10 @@ class AddressGiven(PlaceGiven):
     rank: int | None = said("1 is tried first; 50 at most. Without: the place in the list.")
     label: Short = ""
 
+    def at(self, place: int) -> PersonAddress:
+        rank = place if self.rank is None else self.rank
+        return PersonAddress(channel=self.channel, address=self.address, rank=rank, label=self.label)
+
 
 def place_typed(text: str, option: str = "--address") -> dict[str, str]:
     channel, colon, address = text.partition(":")
@@ -146,22 +151,14 @@ class _PersonFields(PeopleAct[Answer]):
         "The first one is tried first.", ()
     )
 
-    def given(self) -> dict[str, Any]:
-        """The fields of a person that the caller wrote; without a rank, an address has its place in the list."""
+    def written(self, known: NewPerson) -> NewPerson:
+        """With what the caller wrote; without a rank, an address has its place in the list."""
         found = {name: getattr(self, name) for name in self.model_fields_set - {"person", "reopen"}}
         if "aliases" in found:
             found["aliases"] = tuple(found["aliases"])
         if "addresses" in found:
-            found["addresses"] = tuple(
-                PersonAddress(
-                    channel=one.channel,
-                    address=one.address,
-                    rank=place if one.rank is None else one.rank,
-                    label=one.label,
-                )
-                for place, one in enumerate(found["addresses"], 1)
-            )
-        return found
+            found["addresses"] = tuple(one.at(place) for place, one in enumerate(found["addresses"], 1))
+        return replace(known, **found)
 
 
 # -- All of them, for the owner: a model never lists people --
@@ -204,7 +201,8 @@ class CreatePerson(_PersonFields[PersonAnswer]):
 
     async def do(self, call: Desk) -> PersonAnswer:
         source = "api" if call.door == "http" else call.door
-        made = await call.work.people.create(NewPerson(**self.given()), source=source, reserved_id=call.reserved_id)
+        written = self.written(NewPerson(name=self.name))
+        made = await call.work.people.create(written, source=source, reserved_id=call.reserved_id)
         return PersonAnswer(person=PersonBody.model_validate(made))
 
 
@@ -265,8 +263,9 @@ class ChangePerson(_PersonFields[PersonAnswer]):
         if not call.caller.is_owner and (others := sorted(self.model_fields_set - _OWN_FIELDS - {"person"})):
             fields = [FieldError(name, "is for the owner to change", "policy_denied") for name in others]
             raise Refused.of(Code.POLICY_DENIED, fields)
-        reopened = [(one.channel, one.address) for one in self.reopen]
-        changed = await call.work.people.change(self.person, reopen=reopened, **self.given())
+        if self.reopen:
+            await call.work.people.reopen(self.person, [(one.channel, one.address) for one in self.reopen])
+        changed = await call.work.people.edit(self.person, self.written)
         return PersonAnswer(person=PersonBody.model_validate(changed))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, FieldError, Refused
@@ -195,13 +195,9 @@ class People:
         await self._refuse_proved(reserved_id, new)
         return await self.store.create(self.book, new, source=source, now_us=now_us, reserved_id=reserved_id)
 
-    async def change(self, person_id: str, *, reopen: Sequence[tuple[str, str]] = (), **given: Any) -> Person:
-        """`given` are fields of a person; the others stay. The addresses in `reopen` are written to again."""
-        if reopen:
-            await self._reopen(await self.get(person_id), reopen)
-        return await self.edit(person_id, lambda known: replace(known, **given))
-
-    async def _reopen(self, person: Person, places: Sequence[tuple[str, str]]) -> None:
+    async def reopen(self, person_id: str, places: Sequence[tuple[str, str]]) -> None:
+        """These addresses of the person are written to again."""
+        person = await self.get(person_id)
         for place, (channel, address) in enumerate(places):
             if not any(is_at(one, channel, address) for one in person.addresses):
                 error = f"{person.name} has no such address"

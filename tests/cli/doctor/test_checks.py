@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -161,7 +162,7 @@ async def test_a_person_changed_in_the_database_is_named_with_the_fields(home: P
         before = await look_at_people(household)
         (bob,) = await people.called("Bob Miller")
         mail = PersonAddress(channel="email", address="bob@example.org")
-        await people.change(bob.id, addresses=(mail,), trusted=True)
+        await people.edit(bob.id, lambda one: replace(one, addresses=(mail,), trusted=True))
 
     (finding,) = await look_at_people(household)
 
@@ -188,7 +189,7 @@ async def test_the_owner_is_known_where_the_database_says_so(home: Path) -> None
     assert await owner_channels(settings(home, **slack)) == []
     async with opened_people(settings(home, **slack)) as people:
         place = PersonAddress(channel="slack-work", address="U01")
-        await people.change("owner", addresses=(place,))
+        await people.edit("owner", lambda one: replace(one, addresses=(place,)))
 
     known_on = await owner_channels(settings(home, **slack))
     (finding,) = look_at_owner(settings(home, **slack), known_on)
