@@ -16,7 +16,7 @@ from scripts.reference.markdown import code, kind, page, table
 from postroom.butlers.daemon import CORE_TOOL_NAMES
 from postroom.desk.model import PopupSettings
 from postroom.desk.server import build_server as build_desk
-from postroom.kernel.guard.tools import visitors
+from postroom.household.ports import visitors
 from postroom.kernel.values.errors import PostroomError, TargetUnavailable
 from postroom.kernel.values.principal import Principal, Role
 from postroom.questions.doors.tools import ASK_TOOLS

@@ -11,8 +11,8 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
+from postroom.household.ports import visitors
 from postroom.kernel.acts.declaration import Act, HttpRoute
-from postroom.kernel.guard.tools import visitors
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from tests.household.living import LIFTED, QUICK, Living, living
 from tests.kernel.acts.declared import every_act

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 
 from postroom.household import peers
 from postroom.household.peers import Peers, WayTo
-from postroom.household.ports import build_sending, plain_routers
+from postroom.household.ports import build_sending, plain_routers, visitors
 from postroom.household.store import open_store
 from postroom.kernel.guard.http import Guard
 from postroom.kernel.guard.tokens import TokenFile
@@ -394,3 +394,30 @@ async def test_a_call_may_be_made_in_the_name_of_somebody_whom_a_door_let_in(hom
         with pytest.raises(ValidationError, match="person:ada may not call echo"):
             await here.way(OPERATOR).call_as(ADA, "echo", {"word": "mine"}, 5)
         assert await here.way().call_as(OPERATOR, "echo", {"word": "theirs"}, 5) == {"word": "theirs"}
+
+
+@pytest.mark.parametrize(
+    ("part", "welcome"),
+    [
+        ("health", {"operator", "butler:health", "butler:switchboard"}),
+        ("general", {"operator", "butler:switchboard"}),
+        ("switchboard", {"operator", "butler:health", "butler:messenger", "butler:switchboard"}),
+        ("messenger", {"operator", "butler:messenger", "butler:switchboard", "user:ann", "person:ann"}),
+    ],
+)
+def test_every_port_has_its_own_visitors(part: str, welcome: set[str]) -> None:
+    everybody = [
+        OPERATOR,
+        HEALTH,
+        Principal(Role.BUTLER, "messenger"),
+        Principal(Role.BUTLER, "switchboard"),
+        Principal(Role.USER, "ann"),
+        Principal(Role.USER, "health"),
+        Principal(Role.PERSON, "ann"),
+        Principal(Role.PROGRAM, "health", person="ann"),
+        Principal(Role.CONNECTOR, "chatgpt"),
+    ]
+    if part == "messenger":
+        welcome = welcome | {"user:health"}
+
+    assert {str(one) for one in everybody if visitors(part)(one)} == welcome

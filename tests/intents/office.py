@@ -19,6 +19,7 @@ from tests.support.kinds import KINDS
 from tests.timekeeping import Rounds, rounds
 
 from postroom.butlers.wire import Route
+from postroom.delivery.afterwards.webhooks import StoredWebhooks, Webhooks
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.intents.courier import Courier
 from postroom.intents.directory import Acting, Directory
@@ -33,7 +34,6 @@ from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import OverloadRejected, TargetUnavailable
 from postroom.kernel.values.ids import IdMint, to_text
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
-from postroom.kernel.webhooks import StoredWebhooks, Webhooks
 from postroom.message.outgoing import Outcome, Outgoing
 from postroom.message.wire import Routed, notify_document, notify_error, read_response, read_routed
 from postroom.people.model import Person

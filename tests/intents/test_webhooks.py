@@ -13,18 +13,17 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from tests.intents.office import MINT, Office
 
-from postroom.intents.directory import Acting
-from postroom.kernel.values.ids import SECOND_US
-from postroom.kernel.values.principal import HOUSEHOLD_OWNER
-from postroom.kernel.webhooks import (
-    FORMER_HEADER,
+from postroom.delivery.afterwards.webhooks import (
     PAUSES_SECONDS,
     Subscription,
     WebhookEvent,
     WebhookPost,
     Webhooks,
-    former_signature,
 )
+from postroom.intents.directory import Acting
+from postroom.kernel.values.ids import SECOND_US
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.kernel.webhooks import FORMER_HEADER, former_signature
 
 ANN = "agent://user/ann"
 SECRET = "0123456789abcdef"

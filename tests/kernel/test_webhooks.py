@@ -8,11 +8,8 @@ import hmac
 from collections.abc import Mapping
 
 import pytest
-from aiohttp import web
-from tests.contract.pieces import Piecemeal
 
-from postroom.kernel.values.errors import TargetUnavailable
-from postroom.kernel.webhooks import WebhookPost, signed_headers
+from postroom.kernel.webhooks import signed_headers
 
 KEY = bytes(range(32))
 ENCODED = "whsec_" + base64.b64encode(KEY).decode()
@@ -63,41 +60,3 @@ def test_a_signature_known_from_elsewhere() -> None:
     )
 
     assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
-
-
-async def test_a_notice_is_posted_and_a_redirect_is_not_followed(free_port: int) -> None:
-    heard: list[tuple[str, bytes]] = []
-
-    async def hook(request: web.Request) -> web.Response:
-        heard.append((request.path, await request.read()))
-        moved = request.path == "/moved"
-        return web.Response(status=302, headers={"Location": "/elsewhere"}) if moved else web.Response()
-
-    application = web.Application()
-    application.router.add_post("/{tail:.*}", hook)
-    runner = web.AppRunner(application)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", free_port).start()
-    poster = WebhookPost()
-    try:
-        answers = [await poster.post(f"http://127.0.0.1:{free_port}{path}", b"{}", {}) for path in ("/hook", "/moved")]
-    finally:
-        await poster.close()
-        await runner.cleanup()
-
-    assert answers == [200, 302]
-    assert heard == [("/hook", b"{}"), ("/moved", b"{}")]
-
-
-async def test_the_status_is_read_from_an_answer_that_arrives_in_pieces() -> None:
-    poster = WebhookPost()
-    async with Piecemeal({"words": "word " * 50}, status=202, piece_bytes=1) as subscriber:
-        assert [await poster.post(subscriber.url, b"{}", {}) for _ in range(2)] == [202, 202]
-    await poster.close()
-
-
-async def test_a_subscriber_that_cannot_be_reached_is_an_error_of_ours(free_port: int) -> None:
-    poster = WebhookPost()
-    with pytest.raises(TargetUnavailable):
-        await poster.post(f"http://127.0.0.1:{free_port}/", b"{}", {})
-    await poster.close()

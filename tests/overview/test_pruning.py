@@ -20,6 +20,7 @@ from tests.support.delivery_rows import NOON_US, attempt_row, new_id, request_ro
 
 from postroom.approvals.store.tables import pending_actions
 from postroom.attention.store import notice_sends, notices
+from postroom.delivery.afterwards.webhooks import webhook_subscriptions
 from postroom.delivery.files.taking import DAY_US, Retention, retention
 from postroom.delivery.store.tables import (
     delivery_attempts,
@@ -32,7 +33,6 @@ from postroom.inbox.store.waiting import notifications
 from postroom.intents.store import intents
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.sqlite import SqliteDatabase
-from postroom.kernel.webhooks import webhook_subscriptions
 from postroom.overview.pruning import DELIVERIES, STALE, START, Pruner, Stale, count, fitting, remove
 from postroom.overview.tracking import StoredDeliveries
 

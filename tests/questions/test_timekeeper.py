@@ -20,12 +20,12 @@ from postroom.attention.attention import Attention, QuestionTimes
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.store import StoredNotices
 from postroom.attention.turn import NoticeBook
+from postroom.delivery.afterwards.webhooks import StoredWebhooks, Subscription, WebhookEvent, webhook_deliveries
 from postroom.kernel.database.engine import Database, Marks
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.running.timekeeper import GAP_SECONDS, LOOK_SECONDS, Listening
 from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.kernel.values.principal import OPERATOR, Agency, Principal, Role
-from postroom.kernel.webhooks import StoredWebhooks, Subscription, WebhookEvent, webhook_deliveries
 from postroom.message.outgoing import ASKER
 from postroom.questions.model import QuestionStatus, Said
 from postroom.questions.presenter import Presenter

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info, get_group_from_info
 from typer.models import CommandInfo, TyperInfo
 
-from postroom.kernel.running.terminal import Home, Json, failure, say
+from postroom.kernel.running.terminal import Home, Json, say
 from postroom.kernel.values.errors import PostroomError, UserError
 from postroom.kernel.values.principal import OPERATOR
 
@@ -343,6 +343,16 @@ def options(
         show_standing(home, json)
     elif home is not None or json:
         context.fail(f"--home and --json go after the command: postroom {context.invoked_subcommand} …")
+
+
+def failure(error: UserError | PostroomError) -> str:
+    """One line. What is made for the keyboard names the next step itself."""
+    said = " ".join(str(error).split()) if isinstance(error, PostroomError) else str(error)
+    if isinstance(error, UserError):
+        return said
+    from postroom.kernel.values.errors import hint_of
+
+    return f"{said.rstrip('.')}. {hint_of(error)}"
 
 
 def main() -> None:

@@ -10,7 +10,6 @@ import typer
 from typer._click.exceptions import ClickException, UsageError
 from typer._click.shell_completion import CompletionItem
 
-from postroom.kernel.running.terminal import failure_document
 from postroom.kernel.values.errors import PostroomError, UserError
 from postroom.kernel.values.fields import strict_json
 
@@ -165,5 +164,6 @@ def _usage(error: ClickException) -> str:
 
 
 def _fail(code: str, message: str, hint: str, ending: int) -> int:
-    sys.stderr.write(strict_json(failure_document(code, message, hint), ensure_ascii=False) + "\n")
+    document = {"error": {"code": code, "message": message, "hint": hint}}
+    sys.stderr.write(strict_json(document, ensure_ascii=False) + "\n")
     return ending

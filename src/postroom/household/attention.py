@@ -21,11 +21,10 @@ from postroom.delivery.accept import Plane
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.household.channels import known_channels
 from postroom.household.people import household_people, premises_with_people
-from postroom.household.store import Premises, World, existing_store, wishes_mark
+from postroom.household.store import KEY_PREFIX, Premises, World, existing_store, redis_client, wishes_mark
 from postroom.inbox.copies import ConfirmationPost
 from postroom.inbox.inbox import Feed, Inbox, InboxMeter
 from postroom.inbox.model import Terms
-from postroom.kernel.database.engine import KEY_PREFIX, redis_client
 from postroom.kernel.guard.tools import answers_for_themselves
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Signal

@@ -29,6 +29,7 @@ from postroom.conversations.inbound import (
 )
 from postroom.conversations.talk import Answering, ButlersStop, Talk, TalkCommands, able
 from postroom.delivery.afterwards.news import news_handler
+from postroom.delivery.afterwards.webhooks import StoredWebhooks, WebhookPost, Webhooks
 from postroom.household.channels import known_channels
 from postroom.household.people import build_desk, pairing_handlers
 from postroom.household.questions import AskingParts, following, hearing
@@ -44,7 +45,6 @@ from postroom.kernel.acts.routes import act_router
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, answers_for_themselves
 from postroom.kernel.running.loop import Failing
-from postroom.kernel.webhooks import StoredWebhooks, WebhookPost, Webhooks
 from postroom.message.channel import Channel, Listen, Outbound, ShowsWork
 from postroom.people.acts import ACTS as PEOPLE_ACTS
 from postroom.people.contacts import CONTACT_ACTS

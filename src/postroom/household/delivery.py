@@ -34,13 +34,14 @@ from postroom.delivery.rules.retry import RetryPolicy
 from postroom.delivery.rules.target import as_it_stands
 from postroom.delivery.seams import Breakers, Limits
 from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits
+from postroom.delivery.workers import LivingWorker, WorkerPulse
 from postroom.household.attention import household_policy
 from postroom.household.channels import known_channels
 from postroom.household.people import keep_in_step
 from postroom.household.questions import build_gate
-from postroom.household.store import Premises, Store, World, connected
+from postroom.household.store import KEY_PREFIX, Premises, Store, World, connected, redis_client
 from postroom.inbox.model import Terms
-from postroom.kernel.database.engine import KEY_PREFIX, Database, LivingWorker, WorkerPulse, redis_client
+from postroom.kernel.database.engine import Database
 from postroom.kernel.database.schema import known_revision
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.running.clock import Clock, SystemClock

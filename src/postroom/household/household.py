@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Final
 
+import structlog
 from fastapi import APIRouter
 from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
@@ -98,7 +99,7 @@ from postroom.inbox.inbox import Inbox
 from postroom.inbox.routes import confirmation_router, inbox_router
 from postroom.kernel.acts.routes import act_router
 from postroom.kernel.acts.tools import add_tools
-from postroom.kernel.guard.tokens import SessionTokens, TokenFile, keeping_last_use, warn_of_users
+from postroom.kernel.guard.tokens import SessionTokens, TokenFile, keeping_last_use
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
 from postroom.kernel.running.clock import SharedClock
 from postroom.kernel.running.loop import Loops
@@ -169,7 +170,7 @@ class _Builder:
         tokens.ensure([OPERATOR, *butlers, *(Principal(Role.CONNECTOR, name) for name in ADAPTERS)])
         await self._stack.enter_async_context(keeping_last_use(tokens, loops))
         if MESSENGER in self._parts:
-            warn_of_users(tokens.principals(), settings.approvals.approvers)
+            _warn_of_users(tokens.principals(), settings.approvals.approvers)
         sandbox = await self._start_sandbox()
         mine = [config for config in roster if config.name in self._parts]
         if mine or {WORKER, "api"} & set(self._parts):
@@ -394,6 +395,20 @@ class _Builder:
         )
         return adapter(
             name, self._settings, own_url=own_url, api_url=api_url, at_home=self._correspondence, failing=failing
+        )
+
+
+# Say at start which tokens of the first version decide nothing any more.
+
+
+def _warn_of_users(principals: Iterable[Principal], approvers: Collection[str]) -> None:
+    """Programs hold such tokens, too, so a user decides only when the settings name that user."""
+    users = sorted(one.name for one in principals if one.role is Role.USER and one.name not in approvers)
+    if users:
+        structlog.get_logger("postroom.tokens").warning(
+            "tokens.users_decide_nothing",
+            users=users,
+            mend="name people in approvals.approvers, or make tokens with `postroom token create --person ID`",
         )
 
 

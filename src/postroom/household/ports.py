@@ -43,7 +43,7 @@ from postroom.kernel.acts.routes import act_router, describe
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.answered_once import AnsweredOnce, StoredIdempotencyKeys, declare_key
 from postroom.kernel.guard.http import FormSessions, Guard, LongCalls, Verifier
-from postroom.kernel.guard.tools import GuardedServer, Rule, approver, no_one, sends, visitors
+from postroom.kernel.guard.tools import GuardedServer, Rule, any_butler, approver, butler, no_one, sends
 from postroom.kernel.running.loop import Failing, part_health
 from postroom.kernel.serving.json_door import answer_in_one_shape
 from postroom.kernel.serving.mcp import (
@@ -54,6 +54,7 @@ from postroom.kernel.serving.mcp import (
     streaming,
 )
 from postroom.kernel.values.fields import Document
+from postroom.kernel.values.principal import Principal, Role
 from postroom.message.acts import NotifyPerson, NotifyStatus, Recall, Revise, channel_words
 from postroom.message.channel import Outbound
 from postroom.overview.acts import ListAudit, ShowHousehold, TraceDelivery, WhyDelivery
@@ -156,6 +157,27 @@ def _add_open_pages(app: FastAPI, registry: CollectorRegistry, failing: Failing,
 
 async def _to_console(_request: Request) -> Response:
     return RedirectResponse(f"{CONSOLE}/", status_code=307)
+
+
+# Who has business at which MCP port; what they may do there is the tools' own rule.
+
+
+def visitors(part: str) -> Rule:
+    """
+    A butler's port is its own, and the switchboard routes to it; the switchboard's
+    is for all butlers; at the messenger's, people decide approvals.
+    """
+    match part:
+        case "switchboard":
+            return any_butler
+        case "messenger":
+            return _messengers_visitor
+        case _:
+            return butler(part, "switchboard")
+
+
+def _messengers_visitor(one: Principal) -> bool:
+    return one.role in (Role.PERSON, Role.USER) or butler("switchboard", "messenger")(one)
 
 
 # The HTTP face of an MCP server: /mcp, /health and /openapi.json behind the guard.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import structlog
+from sqlalchemy import Connection, text
 
 from postroom.approvals.rules import ApprovalPolicy, RiskPolicy
 from postroom.approvals.store.approvals import HeardThreads, StoredApprovals
@@ -36,13 +37,14 @@ from postroom.intents.store import StoredIntents
 from postroom.intents.threads import StoredInbox
 from postroom.kernel.audit import NewAudit
 from postroom.kernel.database.audit import StoredAudit
-from postroom.kernel.database.engine import Database, Marks, QuestionNotices, server_time_us
+from postroom.kernel.database.engine import Database, Marks, QuestionNotices
 from postroom.kernel.database.moments import StoredMoments
 from postroom.kernel.database.schema import newest, revision
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import Clock, SharedClock, SystemClock
 from postroom.kernel.running.loop import FileMark, Loops, Signal
+from postroom.kernel.running.process import SecretUrl
 from postroom.kernel.running.timekeeper import Timekeeper
 from postroom.kernel.values.errors import PostroomError, SettingsError
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, IdMint, seconds
@@ -63,6 +65,7 @@ from postroom.settings.roster import MESSENGER, ButlerConfig, Endpoints, load_ro
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+    from redis.asyncio import Redis
 
     from postroom.household.peers import Peers
 
@@ -262,6 +265,13 @@ async def open_in_time(settings: Settings, clock: SharedClock, loops: Loops) -> 
         yield store
 
 
+_NOW = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+
+
+def _server_time_us(connection: Connection) -> int:
+    return int(connection.execute(_NOW).scalar_one())
+
+
 @asynccontextmanager
 async def keeping_time(settings: Settings, database: Database, clock: SharedClock, loops: Loops) -> AsyncIterator[None]:
     """From the first lease on, and again now and then; a database of one machine has no clock of its own."""
@@ -271,7 +281,7 @@ async def keeping_time(settings: Settings, database: Database, clock: SharedCloc
 
     async def look() -> int:
         asked_us = clock.now_us()
-        theirs_us = await database.read(server_time_us)
+        theirs_us = await database.read(_server_time_us)
         off_us = clock.follow(theirs_us, asked_us=asked_us, heard_us=clock.now_us())
         if off_us:
             _log.warning("clock.differs", seconds=round(off_us / SECOND_US, 1), goes_by="the database")
@@ -280,6 +290,26 @@ async def keeping_time(settings: Settings, database: Database, clock: SharedCloc
     await look()
     async with loops.running("clock", look):
         yield
+
+
+# The Redis that several processes share, when the settings name one.
+
+
+KEY_PREFIX: Final = "postroom"
+
+
+@asynccontextmanager
+async def redis_client(url: SecretUrl) -> AsyncIterator[Redis]:
+    """The driver is an extra that a household without Redis does without."""
+    try:
+        from postroom.kernel.database.redis_script import connect
+    except ImportError:
+        raise SettingsError("redis_url: Redis needs the extra: pip install 'postroom[redis]'.") from None
+    client = connect(url.reveal())
+    try:
+        yield client
+    finally:
+        await client.aclose()
 
 
 # Who decides, and who is known.

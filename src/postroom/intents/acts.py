@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field
 
+from postroom.delivery.afterwards.webhooks import Subscription, WebhookEvent
 from postroom.intents.bodies import (
     ChangesAnswer,
     EventsAnswer,
@@ -26,7 +27,6 @@ from postroom.intents.model import UNANSWERED, Folder, IntentEnding, IntentStatu
 from postroom.kernel.acts.declaration import EVERYONE, PEOPLE, Act, Answer, Call, Complain, HttpRoute, act, said
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import agreed_key, checked_address
-from postroom.kernel.webhooks import Subscription, WebhookEvent
 
 if TYPE_CHECKING:
     from postroom.intents.directory import Acting

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from postroom.delivery.afterwards.webhooks import WebhookEvent
 from postroom.intents.envelope import MACROS
 from postroom.intents.model import (
     FOLDERS,
@@ -21,7 +22,6 @@ from postroom.intents.model import (
 from postroom.intents.threads import ThreadPage, ThreadStory
 from postroom.kernel.acts.declaration import Shape
 from postroom.kernel.values.ids import to_text
-from postroom.kernel.webhooks import WebhookEvent
 
 At = Annotated[str, BeforeValidator(lambda moment: to_text(moment) if isinstance(moment, int) else moment)]
 """A moment of ours in words, and as it is where it comes in words already."""

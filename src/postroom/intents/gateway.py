@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.responses import StreamingResponse
 
+from postroom.delivery.afterwards.webhooks import StoredWebhooks
 from postroom.intents.bodies import EventBody, IntentBody
 from postroom.intents.directory import Acting, Directory, PersonTarget, check_may_answer
 from postroom.intents.envelope import Envelope, check_envelope, compile_macro, patient_steps
@@ -45,7 +46,6 @@ from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.fields import text_problem, without_none
 from postroom.kernel.values.ids import parse_text, to_text
 from postroom.kernel.values.principal import Agency, Principal, Role, checked_address
-from postroom.kernel.webhooks import StoredWebhooks
 from postroom.message.channel import Outbound
 from postroom.message.delivery import Intent
 from postroom.message.inbound import Assurance, InboundReply

@@ -32,6 +32,7 @@ from sqlalchemy import (
 
 from postroom.butlers.model import SessionStatus
 from postroom.butlers.store import sessions
+from postroom.delivery.afterwards.webhooks import WebhookEvent, webhook_deliveries, webhook_subscriptions
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.intents.model import (
     ASK,
@@ -52,7 +53,6 @@ from postroom.kernel.database.schema import SHARED, metadata, one_of
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.moments import Reason
-from postroom.kernel.webhooks import WebhookEvent, webhook_deliveries, webhook_subscriptions
 from postroom.message.delivery import Status
 from postroom.questions.model import Attempt, Question, Subject, SubjectKind, Verdict, VerdictKind
 from postroom.questions.store.steps import end_question, hold_questions, is_about

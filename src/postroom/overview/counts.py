@@ -24,8 +24,9 @@ from postroom.delivery.rules.breaker import BreakerPolicy, Circuit, as_of
 from postroom.delivery.store.dead_letters import OpenedLetter, StoredDeadLetters
 from postroom.delivery.store.limits import StoredCircuits
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
+from postroom.delivery.workers import LivingWorker, living
 from postroom.inbox.store.notes import StoredNotes, unread
-from postroom.kernel.database.engine import Database, LivingWorker, living
+from postroom.kernel.database.engine import Database
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.process import package_version
 from postroom.kernel.values.errors import StoreUnavailable

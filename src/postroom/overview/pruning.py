@@ -31,6 +31,7 @@ from postroom.butlers.model import AppointmentStatus
 from postroom.butlers.store import appointments, sessions
 from postroom.conversations.model import SETTLED
 from postroom.conversations.store import ERASED, inbound_messages
+from postroom.delivery.afterwards.webhooks import webhook_deliveries
 from postroom.delivery.files.folder import FolderFiles, has_delivery, kept_among, uploads
 from postroom.delivery.files.taking import Retention
 from postroom.delivery.store.tables import (
@@ -48,7 +49,6 @@ from postroom.intents.store import intents
 from postroom.kernel.database.audit import audit_entries
 from postroom.kernel.database.engine import Database, looked_up
 from postroom.kernel.guard.answered_once import idempotency_keys
-from postroom.kernel.webhooks import webhook_deliveries
 from postroom.message.attachment import UPLOAD_LIFE_US
 from postroom.message.delivery import TERMINAL, Status
 from postroom.people.store.tables import contact_offers

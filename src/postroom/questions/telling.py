@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.butlers.sessions import Sessions
+from postroom.delivery.afterwards.webhooks import News, StoredWebhooks, WebhookEvent
 from postroom.kernel.database.engine import Marks
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import OverloadRejected, ValidationError
 from postroom.kernel.values.ids import SECOND_US, seconds, to_text
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, OWNER, Principal, Role, user_address
-from postroom.kernel.webhooks import News, StoredWebhooks, WebhookEvent
 from postroom.questions.model import EVENT_OF_END, Question, QuestionEvent, Resume
 from postroom.questions.shapes import QuestionView, ask_body, for_others
 from postroom.questions.store.presentations import StoredPresentations

@@ -363,9 +363,9 @@ def part_here(settings: Settings, butler: str) -> Part:
 def operator_token(tokens_file: Path) -> str:
     token = TokenFile(tokens_file).token_of(OPERATOR)
     if token is None:
-        from postroom.kernel.running.terminal import no_owner_token
+        from postroom.kernel.running.terminal import NotRunning
 
-        raise no_owner_token(tokens_file)
+        raise NotRunning(f"{tokens_file} holds no token of the owner")
     return token
 
 

@@ -11,8 +11,8 @@ import pytest
 from tests.architecture.tree import ROOT, shown
 from tests.docs.commands import parse_postroom
 
+from postroom.cli.application import failure
 from postroom.cli.helping import USER_HINTS
-from postroom.kernel.running.terminal import failure
 from postroom.kernel.values.errors import (
     HINTS,
     Code,

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import ArgumentError
 
 from postroom.butlers.store import appointments_set_aside, sessions_set_aside
 from postroom.delivery.files.folder import FolderFiles, waiting_files
+from postroom.delivery.workers import living
 from postroom.household.attention import attention_findings
 from postroom.household.channels import account_channel, build_channels, section_name
 from postroom.household.people import PeopleFindings, look_through_people, owner_seed
 from postroom.household.store import connect_store, connected
-from postroom.kernel.database.engine import connection_room, living
 from postroom.kernel.database.schema import about_newer, about_unreleased, is_newer, is_unreleased, newest, revision
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.errors import PostroomError, SettingsError, UserError
@@ -334,13 +334,23 @@ def _age(kind: str, current: str | None) -> Finding:
     return Finding("database", True, f"{kind}, {told}; newest is {newest()}", advice)
 
 
+_ROOM = text(
+    "SELECT sum(CASE name WHEN 'max_connections' THEN setting::int ELSE -setting::int END) FROM pg_settings "
+    "WHERE name IN ('max_connections', 'superuser_reserved_connections')"
+)
+
+
+def _connection_room(connection: Connection) -> int:
+    return int(connection.execute(_ROOM).scalar_one())
+
+
 async def look_at_connections(settings: Settings) -> list[Finding]:
     """How many processes such as this one the server has room for; another finding says if it is away."""
     if settings.sqlite_file is not None:
         return []
     try:
         async with connected(settings) as store:
-            room = await store.database.read(connection_room)
+            room = await store.database.read(_connection_room)
     except Exception:  # whatever a driver raises, another finding has it
         return []
     each = settings.postgres.most_connections

@@ -12,12 +12,12 @@ from typing import Any, Final
 import structlog
 from sqlalchemy import Connection, Select, func, or_, select
 
+from postroom.delivery.afterwards.webhooks import News, WebhookEvent, tell
 from postroom.delivery.store.tables import delivery_news, delivery_receipts, delivery_replies, delivery_requests
 from postroom.kernel.database.engine import Database, insert_for
 from postroom.kernel.values.fields import storable
 from postroom.kernel.values.ids import DeliveryId, to_text
 from postroom.kernel.values.principal import BUTLER_PREFIX, HOUSEHOLD_OWNER
-from postroom.kernel.webhooks import News, WebhookEvent, tell
 from postroom.message.delivery import Closing, folded
 from postroom.message.inbound import BAD_NEWS, InboundEvent, InboundMessage, LateNews
 from postroom.people.store.tables import closed_addresses, person_addresses

@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from sqlalchemy import (
     BigInteger,
-    Boolean,
     Column,
     ColumnElement,
     Connection,
     Table,
     Text,
-    delete,
     false,
     func,
     insert,
@@ -32,13 +28,9 @@ from sqlalchemy.exc import IntegrityError
 
 from postroom.kernel.database.schema import SHARED, metadata
 from postroom.kernel.database.sqlite import SqliteDatabase
-from postroom.kernel.running.clock import Clock
-from postroom.kernel.running.process import SecretUrl
-from postroom.kernel.values.errors import SettingsError, StoreUnavailable
-from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.errors import StoreUnavailable
 
 if TYPE_CHECKING:
-    from redis.asyncio import Redis
     from sqlalchemy.dialects import postgresql
 
 
@@ -155,27 +147,6 @@ class Marks:
                 connection.execute(insert(inbound_offsets), {"source": source, "position": position})
 
         await write_twice(self._database, work)
-
-
-# What PostgreSQL alone can say.
-
-_ROOM = text(
-    "SELECT sum(CASE name WHEN 'max_connections' THEN setting::int ELSE -setting::int END) FROM pg_settings "
-    "WHERE name IN ('max_connections', 'superuser_reserved_connections')"
-)
-
-
-def connection_room(connection: Connection) -> int:
-    """PostgreSQL only."""
-    return int(connection.execute(_ROOM).scalar_one())
-
-
-_NOW = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
-
-
-def server_time_us(connection: Connection) -> int:
-    """PostgreSQL only."""
-    return int(connection.execute(_NOW).scalar_one())
 
 
 # Writers that take turns, so that what is counted up is committed in its order.
@@ -321,93 +292,3 @@ class Coalescer(Generic[Item, Result]):
         for (_, future), result in zip(batch, results, strict=True):
             if not future.done():
                 future.set_result(result)
-
-
-# The Redis that several processes share, when the settings name one.
-
-
-KEY_PREFIX: Final = "postroom"
-
-
-@asynccontextmanager
-async def redis_client(url: SecretUrl) -> AsyncIterator[Redis]:
-    """The driver is an extra that a household without Redis does without."""
-    try:
-        from postroom.kernel.database.redis_script import connect
-    except ImportError:
-        raise SettingsError("redis_url: Redis needs the extra: pip install 'postroom[redis]'.") from None
-    client = connect(url.reveal())
-    try:
-        yield client
-    finally:
-        await client.aclose()
-
-
-# Which processes send for a household: each writes every few seconds that it lives, and others read who did.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LivingWorker:
-    """`alone`: it does nothing else."""
-
-    name: str
-    alone: bool
-    since_us: int
-    seen_us: int
-
-    @property
-    def words(self) -> str:
-        return f"{'postroom worker' if self.alone else 'postroom up'} on {self.name}"
-
-
-workers = Table(
-    "workers",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("alone", Boolean, nullable=False),
-    Column("since", BigInteger, nullable=False),
-    Column("seen_at", BigInteger, nullable=False),
-    schema=SHARED,
-)
-
-
-BEAT_SECONDS: Final = 10.0
-_LIVES_SECONDS: Final = 30.0
-_FORGOTTEN_SECONDS: Final = 3_600.0
-_c = workers.c
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerPulse:
-    """Of this process."""
-
-    database: Database
-    clock: Clock
-    worker: LivingWorker
-
-    async def look(self) -> int:
-        """One beat; when the next is due. Rows of those who died are swept on the way."""
-        now_us = self.clock.now_us()
-        one = replace(self.worker, seen_us=now_us)
-        row = {"name": one.name, "alone": one.alone, "since": one.since_us, "seen_at": one.seen_us}
-        old = delete(workers).where(_c.seen_at < now_us - seconds(_FORGOTTEN_SECONDS))
-
-        def work(connection: Connection) -> None:
-            connection.execute(old)
-            put = insert_for(connection, workers).values(row)
-            connection.execute(put.on_conflict_do_update(index_elements=["name"], set_=row))
-
-        await self.database.write(work)
-        return now_us + seconds(BEAT_SECONDS)
-
-    async def stop(self) -> None:
-        gone = delete(workers).where(_c.name == self.worker.name)
-        await self.database.write(lambda connection: connection.execute(gone).rowcount)
-
-
-def living(connection: Connection, now_us: int) -> Sequence[LivingWorker]:
-    asked = select(workers).where(_c.seen_at >= now_us - seconds(_LIVES_SECONDS)).order_by(_c.alone, _c.name)
-    return [
-        LivingWorker(name=row.name, alone=bool(row.alone), since_us=row.since, seen_us=row.seen_at)
-        for row in connection.execute(asked)
-    ]

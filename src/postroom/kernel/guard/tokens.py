@@ -443,22 +443,6 @@ async def keeping_last_use(tokens: TokenFile, loops: Loops) -> AsyncIterator[Non
         await write()
 
 
-# Say at start which tokens of the first version decide nothing any more.
-
-
-def warn_of_users(principals: Iterable[Principal], approvers: Collection[str]) -> None:
-    """Programs hold such tokens, too, so a user decides only when the settings name that user."""
-    import structlog
-
-    users = sorted(one.name for one in principals if one.role is Role.USER and one.name not in approvers)
-    if users:
-        structlog.get_logger("postroom.tokens").warning(
-            "tokens.users_decide_nothing",
-            users=users,
-            mend="name people in approvals.approvers, or make tokens with `postroom token create --person ID`",
-        )
-
-
 # Short-lived tokens for the model of a butler: one per session, dead when the session is.
 
 

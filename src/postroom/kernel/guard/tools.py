@@ -99,27 +99,6 @@ class ToolPolicy:
         return principal is not None and rule is not None and rule(principal)
 
 
-# Who has business at which MCP port; what they may do there is the tools' own rule.
-
-
-def visitors(part: str) -> Rule:
-    """
-    A butler's port is its own, and the switchboard routes to it; the switchboard's
-    is for all butlers; at the messenger's, people decide approvals.
-    """
-    match part:
-        case "switchboard":
-            return any_butler
-        case "messenger":
-            return _messengers_visitor
-        case _:
-            return butler(part, "switchboard")
-
-
-def _messengers_visitor(one: Principal) -> bool:
-    return one.role in (Role.PERSON, Role.USER) or butler("switchboard", "messenger")(one)
-
-
 # Who is calling, over HTTP or from inside the process.
 
 

@@ -6,13 +6,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Event, Thread
 from typing import Annotated, Any, Final, Protocol
 
 import typer
 
-from postroom.kernel.values.errors import PostroomError, SettingsError, UserError
+from postroom.kernel.values.errors import SettingsError, UserError
 from postroom.kernel.values.fields import strict_json
 
 # What a command prints: text for people, JSON for scripts.
@@ -58,23 +57,6 @@ def seconds_of(text: str, option: str) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in parts) if parts else float(typed)
 
 
-# How a command that failed says so: what is wrong, and what to do about it.
-
-
-def failure(error: UserError | PostroomError) -> str:
-    """One line. What is made for the keyboard names the next step itself."""
-    said = " ".join(str(error).split()) if isinstance(error, PostroomError) else str(error)
-    if isinstance(error, UserError):
-        return said
-    from postroom.kernel.values.errors import hint_of
-
-    return f"{said.rstrip('.')}. {hint_of(error)}"
-
-
-def failure_document(code: str, message: str, hint: str) -> dict[str, Any]:
-    return {"error": {"code": code, "message": message, "hint": hint}}
-
-
 # The household that a command needs is not there.
 
 
@@ -83,10 +65,6 @@ class NotRunning(UserError):
 
     def __init__(self, told: str) -> None:
         super().__init__(f"{told}: is the household running? `postroom up` starts it.")
-
-
-def no_owner_token(tokens_file: Path) -> NotRunning:
-    return NotRunning(f"{tokens_file} holds no token of the owner")
 
 
 # How far work has come that takes a while: a bar on a terminal, now and then a line elsewhere; none for programs.
