@@ -26,6 +26,7 @@ from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.moments import StoredMoments
 from postroom.kernel.values.ids import SECOND_US, DeliveryId
+from postroom.kernel.values.principal import Principal, Role
 from postroom.message.delivery import Status
 from postroom.overview import pruning as prune_deliveries
 from postroom.overview.counts import (
@@ -97,7 +98,7 @@ class Asked:
         health, audit = ConsoleOverview(self.database, CHANNELS, BreakerPolicy()), StoredAudit(self.database, str)
         overview, talks = StoredOverview(self.database), TalkPulse(self.database)
         return {
-            "badges of the navigation": lambda: overview.waits(WHO, WHO, self.now_us),
+            "badges of the navigation": lambda: overview.waits(Principal(Role.PERSON, WHO), self.now_us),
             "first page: the day by channel": lambda: health.tallies(self.now_us - DAY_US),
             "first page: what was given up": health.trouble,
             "health: the queue": health.depth,

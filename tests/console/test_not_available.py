@@ -21,6 +21,7 @@ from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
 from postroom.kernel.values.principal import Principal
 from postroom.message.delivery import ClosedAddress
 from postroom.message.inbound import InboundTrouble
+from postroom.overview.counts import WhatWaits
 from postroom.overview.health import health_section
 from postroom.overview.today import Day, TodayPage, today_section
 from postroom.questions.model import SubjectKind
@@ -30,7 +31,7 @@ from postroom.testing.case import HeldFiles
 from tests.clock import FakeClock
 from tests.console.visiting import opened
 
-SOURCES = ("tallies", "trouble", "circuits", "depth", "latest", "approvals", "unread", "questions", "series")
+SOURCES = ("tallies", "trouble", "circuits", "depth", "latest", "waits", "questions", "series")
 
 
 class Household:
@@ -65,13 +66,9 @@ class Household:
         self._answers("latest")
         return []
 
-    async def approvals(self, now_us: int) -> int | None:
-        self._answers("approvals")
-        return 0
-
-    async def unread(self, who: Principal, now_us: int) -> int:
-        self._answers("unread")
-        return 0
+    async def waits(self, who: Principal, now_us: int) -> WhatWaits:
+        self._answers("waits")
+        return WhatWaits(questions=0, approvals=0, unread=0, held=0)
 
     async def waiting(self, who: Principal, *, besides: SubjectKind | None = None) -> int:
         self._answers("questions")
@@ -111,7 +108,7 @@ class Household:
 
 async def today(*away: str) -> str:
     house = Household(*away)
-    return await opened(today_section(TodayPage(overview=house, waiting=house, questions=house)))
+    return await opened(today_section(TodayPage(overview=house, record=house, questions=house)))
 
 
 async def test_a_household_that_is_well_says_so() -> None:

@@ -96,7 +96,7 @@ async def test_a_member_sees_their_own_figures_alone(home: Living, caller: Calle
 
 
 class Away:
-    async def waits(self, person_id: str | None, user_id: str | None, now_us: int) -> WhatWaits:
+    async def waits(self, who: Principal, now_us: int) -> WhatWaits:
         raise StoreUnavailable("away")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from sqlalchemy import Connection, insert, update
 from tests.approvals.parked import deciding_desk
@@ -12,8 +14,9 @@ from postroom.delivery.reading.counts import DeadLetterCounts
 from postroom.delivery.store.tables import delivery_dead_letter, delivery_requests
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint, first_id_at, seconds
+from postroom.kernel.values.principal import OPERATOR
 from postroom.message.delivery import Status
-from postroom.overview.counts import StoredOverview
+from postroom.overview.counts import StoredOverview, tallies
 
 DAY_US = seconds(24 * 3600)
 
@@ -41,9 +44,7 @@ def dead_letter(row: dict[str, object], reason: str, **more: object) -> dict[str
     }
 
 
-async def test_a_tally_counts_what_the_window_holds_and_nothing_older(
-    database: Database, overview: StoredOverview
-) -> None:
+async def test_a_tally_counts_what_the_window_holds_and_nothing_older(database: Database) -> None:
     await write(
         database,
         [
@@ -55,7 +56,9 @@ async def test_a_tally_counts_what_the_window_holds_and_nothing_older(
         ],
     )
 
-    email, pigeon, telegram = await overview.tallies(["email", "pigeon", "telegram"], NOON_US - DAY_US)
+    email, pigeon, telegram = await database.read(
+        partial(tallies, channels=["email", "pigeon", "telegram"], since_us=NOON_US - DAY_US)
+    )
 
     assert (telegram.count(Status.DELIVERED), telegram.count(Status.FAILED)) == (2, 1)
     assert telegram.last_delivered_at_us == NOON_US + 5
@@ -86,8 +89,8 @@ async def test_what_waits_for_approval_is_counted_until_it_is_too_late(
     for late in (10, 20):
         await desk.park(parking={"expires_at_us": NOON_US + late})
 
-    assert await overview.awaiting_approval(NOON_US) == 2
-    assert await overview.awaiting_approval(NOON_US + 10) == 1
+    assert (await overview.waits(OPERATOR, NOON_US)).approvals == 2
+    assert (await overview.waits(OPERATOR, NOON_US + 10)).approvals == 1
 
 
 async def test_the_pulse_differs_when_a_delivery_comes_or_moves(database: Database, overview: StoredOverview) -> None:

@@ -401,9 +401,7 @@ class StoredNotices:
 
     async def held(self, person: str) -> int:
         """How many of a person's wait for a better moment, without counting the others."""
-        table = notices.c
-        asked = select(func.count()).where(table.person == person, table.state.in_(sorted(CELLS["held"])))
-        return await self._database.read(lambda connection: int(connection.execute(asked).scalar_one()))
+        return await self._database.read(lambda connection: held_for(connection, person))
 
     async def counts(self, person: str | None) -> NoticeCounts:
         """Of one person or of all: along the index of a person's states, which has all that is asked for."""
@@ -416,6 +414,12 @@ class StoredNotices:
             return _counted(connection.execute(kept), int(connection.execute(logged).scalar_one()))
 
         return await self._database.read(work)
+
+
+def held_for(connection: Connection, person: str) -> int:
+    table = notices.c
+    asked = select(func.count()).where(table.person == person, table.state.in_(sorted(CELLS["held"])))
+    return int(connection.execute(asked).scalar_one())
 
 
 def _counted(rows: Iterable[Any], logged: int) -> NoticeCounts:

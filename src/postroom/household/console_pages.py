@@ -64,7 +64,7 @@ from postroom.overview.counts import (
     ConsoleOverview,
 )
 from postroom.overview.health import Machinery, health_section
-from postroom.overview.today import Badges, TodayPage, WaitingWork, events_page, today_section
+from postroom.overview.today import Badges, TodayPage, events_page, today_section
 from postroom.people.devices.page import DevicePages, app_routes, devices_section
 from postroom.people.names.resolve import Concerned
 from postroom.people.pages import ContactPages, PersonOverviews, contacts_section
@@ -108,7 +108,6 @@ def _sections(parts: ConsoleParts, bulk: Bulk) -> Sequence[ConsoleSection]:
     breaker = breaker_policy(settings)
     channels = sorted(known_channels(settings))
     attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
-    waiting = WaitingWork(record=store.overview, notes=parts.inbox.notes, approvals_on=settings.approvals_on)
     tools = Tools(parts.messenger.call_as)
     concerned = Concerned(book=store.people)
     questions = QuestionPages(asking=parts.asking, figures=store.question_figures, concerned=concerned)
@@ -117,10 +116,10 @@ def _sections(parts: ConsoleParts, bulk: Bulk) -> Sequence[ConsoleSection]:
     overview = ConsoleOverview(store.database, channels, breaker)
     today = TodayPage(
         overview=overview,
-        waiting=waiting,
+        record=store.overview,
         questions=questions,
-        notices=parts.attention,
         approvals=approvals.pages,
+        approvals_on=settings.approvals_on,
         silent=parts.silent,
     )
     history, sessions = store.histories, _sessions_today(world)

@@ -278,9 +278,6 @@ def plain_routers(world: World, sending: Sending, approvals: Approvals | None) -
     standing = HouseholdStanding(
         listed=accounts.listed,
         overview=store.overview,
-        questions=store.question_figures,
-        notes=store.notes,
-        notices=store.notices,
         may_decide=may_decide,
         in_sandbox=settings.in_sandbox,
         clock=world.clock,

@@ -8,15 +8,25 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, Subquery, case, func, literal, not_, select, text, union_all
+from sqlalchemy import ColumnElement, Connection, Select, case, func, literal, not_, select, text, union_all
 
 from postroom.approvals.model import ApprovalEventType
 from postroom.approvals.store.steps import waits
 from postroom.approvals.store.tables import approval_events, pending_actions, was_refused
-from postroom.attention.store import StoredNotices
+from postroom.attention.store import held_for
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.afterwards.store import was_kept_back
-from postroom.delivery.reading.counts import MOST_COUNTED, DeadLetterCounts, Depth, Slice, StoredFigures, Tally, Took
+from postroom.delivery.reading.counts import (
+    MOST_COUNTED,
+    DeadLetterCounts,
+    Depth,
+    Slice,
+    StoredFigures,
+    Tally,
+    Took,
+    counting,
+    nearest_rank,
+)
 from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery, RowPage
 from postroom.delivery.reading.record import DeliverySummary
 from postroom.delivery.reading.search import FoundDeliveries, FoundLetters, find_letters, identified, lookup
@@ -25,7 +35,7 @@ from postroom.delivery.store.dead_letters import OpenedLetter, StoredDeadLetters
 from postroom.delivery.store.limits import StoredCircuits
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
 from postroom.delivery.workers import LivingWorker, living
-from postroom.inbox.store.notes import StoredNotes, unread
+from postroom.inbox.store.notes import unread
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.process import package_version
@@ -39,7 +49,7 @@ from postroom.overview.story import DeliveryFile, delivery_file
 from postroom.overview.tracking import StoredDeliveries
 from postroom.people.model import inbox_of
 from postroom.people.store.rows import StoredClosedAddresses
-from postroom.questions.store.questions import QuestionFigures, waiting_for
+from postroom.questions.store.questions import waiting_for
 from postroom.questions.store.tables import questions
 
 _requests = delivery_requests.c
@@ -56,11 +66,11 @@ _MOST_ARRIVALS = 500
 class WaitingNow:
     """None is what this person may not see, what is switched off, or what could not be counted: never nothing."""
 
-    questions: int | None
-    approvals: int | None
-    unread: int | None
-    held: int | None
-    dead_letters: int | None
+    questions: int | None = None
+    approvals: int | None = None
+    unread: int | None = None
+    held: int | None = None
+    dead_letters: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +90,12 @@ class StandingNow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatWaits:
-    """Questions that ask them, messages that wait for a decision in the household, notes not yet read."""
+    """Questions that ask them, messages that wait for a decision in the household, notes not yet read, notices held."""
 
     questions: int
     approvals: int
     unread: int
+    held: int
 
 
 # -- The first page's figures, each read from an index, so that a million deliveries cost no more than a thousand --
@@ -94,28 +105,22 @@ class StoredOverview:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def tallies(self, channels: Sequence[str], since_us: int) -> Sequence[Tally]:
-        return await self._database.read(lambda connection: tallies(connection, channels, since_us))
+    async def pulse(self) -> dict[str, tuple[Any, ...]]:
+        return await self._database.read(pulse)
 
     async def trouble(self) -> DeadLetterCounts:
         return await self._database.read(trouble)
 
-    async def awaiting_approval(self, now_us: int) -> int:
-        return await self._database.read(lambda connection: awaiting_approval(connection, now_us))
-
-    async def pulse(self) -> dict[str, tuple[Any, ...]]:
-        return await self._database.read(pulse)
-
-    async def waits(self, person_id: str | None, user_id: str | None, now_us: int) -> WhatWaits:
-        """
-        In one read: the navigation of every page shows it. None: somebody who can be asked nothing, or has no inbox.
-        """
+    async def waits(self, who: Principal, now_us: int) -> WhatWaits:
+        """In one read, for everything that says it: the navigation, Today, and `postroom` alone."""
+        person_id, user_id = person_id_of(who), inbox_of(who)
 
         def read(connection: Connection) -> WhatWaits:
             return WhatWaits(
                 questions=0 if person_id is None else waiting_for(connection, person_id),
                 approvals=awaiting_approval(connection, now_us),
                 unread=0 if user_id is None else unread(connection, user_id, now_us),
+                held=0 if person_id is None else held_for(connection, person_id),
             )
 
         return await self._database.read(read)
@@ -242,8 +247,8 @@ def _outcomes(place: int, span: Span, most: int) -> Select[Any]:
     columns: list[ColumnElement[Any]] = [
         literal(place).label("place"),
         func.count().label("looked_at"),
-        _counting(newest.c.status == str(Status.DELIVERED)).label("delivered"),
-        _counting(newest.c.status.in_([str(one) for one in sorted(TERMINAL)])).label("ended"),
+        counting(newest.c.status == str(Status.DELIVERED)).label("delivered"),
+        counting(newest.c.status.in_([str(one) for one in sorted(TERMINAL)])).label("ended"),
         func.min(newest.c.id).label("lowest"),
     ]
     return select(*columns).select_from(newest)
@@ -261,8 +266,8 @@ def _latencies(place: int, lowest: str, span: Span) -> Select[Any]:
     )
     columns: list[ColumnElement[Any]] = [
         literal(place).label("place"),
-        _nearest_rank(calls, 50).label("p50"),
-        _nearest_rank(calls, 95).label("p95"),
+        nearest_rank(calls, 50).label("p50"),
+        nearest_rank(calls, 95).label("p95"),
     ]
     return select(*columns).select_from(calls)
 
@@ -277,15 +282,6 @@ def _slice(span: Span, outcomes: Any, latencies: Any) -> Slice:
         p50_ms=latencies.p50 if latencies else None,
         p95_ms=latencies.p95 if latencies else None,
     )
-
-
-def _nearest_rank(calls: Subquery, percent: int) -> ColumnElement[Any]:
-    """Always a latency that really happened."""
-    return func.max(case((calls.c.rank == (calls.c.many * percent + 99) // 100, calls.c.latency_ms)))
-
-
-def _counting(condition: ColumnElement[bool]) -> ColumnElement[int]:
-    return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
 
 
 def arrivals(connection: Connection, since_us: int, until_us: int) -> list[Took]:
@@ -332,7 +328,6 @@ class ConsoleOverview:
 
     def __init__(self, database: Database, channels: Sequence[str], breaker: BreakerPolicy) -> None:
         self._database = database
-        self._record = StoredOverview(database)
         self._circuits = StoredCircuits(database)
         self._figures = StoredFigures(database, was_refused())
         self._deliveries = StoredDeliveries(database)
@@ -340,10 +335,10 @@ class ConsoleOverview:
         self.channels = channels
 
     async def tallies(self, since_us: int) -> Sequence[Tally]:
-        return await self._record.tallies(self.channels, since_us)
+        return await self._database.read(partial(tallies, channels=self.channels, since_us=since_us))
 
     async def trouble(self) -> DeadLetterCounts:
-        return await self._record.trouble()
+        return await self._database.read(trouble)
 
     async def circuits(self, now_us: int) -> Mapping[str, Circuit]:
         known = await self._circuits.load()
@@ -415,9 +410,6 @@ class HouseholdStanding:
 
     listed: Callable[[], Awaitable[Sequence[ListedAccount]]]
     overview: StoredOverview
-    questions: QuestionFigures
-    notes: StoredNotes
-    notices: StoredNotices
     may_decide: Callable[[Principal], bool]
     in_sandbox: bool
     clock: Clock
@@ -433,26 +425,19 @@ class HouseholdStanding:
         )
 
     async def _waiting(self, who: Principal) -> WaitingNow:
-        now_us, decides = self.clock.now_us(), self.may_decide(who)
+        """What cannot be read is not known."""
+        try:
+            found = await self.overview.waits(who, self.clock.now_us())
+            letters = await self.overview.trouble() if who.is_owner else None
+        except StoreUnavailable:
+            return WaitingNow()
         return WaitingNow(
-            questions=await _counted(self.questions.waiting_for(person_id_of(who) or "")),
-            approvals=await _counted(self.overview.awaiting_approval(now_us)) if decides else None,
-            unread=await _counted(self.notes.unread(inbox_of(who) or "", now_us)),
-            held=await _counted(self.notices.held(person_id_of(who) or "")),
-            dead_letters=await _counted(self._dead_letters()) if who.is_owner else None,
+            questions=found.questions,
+            approvals=found.approvals if self.may_decide(who) else None,
+            unread=found.unread,
+            held=found.held,
+            dead_letters=letters.given_up + letters.held if letters else None,
         )
-
-    async def _dead_letters(self) -> int:
-        trouble = await self.overview.trouble()
-        return trouble.given_up + trouble.held
-
-
-async def _counted(asked: Awaitable[int]) -> int | None:
-    """Each stands alone: what cannot be read is not known."""
-    try:
-        return await asked
-    except StoreUnavailable:
-        return None
 
 
 def _failing_channel(one: ListedAccount) -> FailingChannel | None:

@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from postroom.approvals.model import Action
 from postroom.approvals.page import ApprovalPages, WaitingHere, newest_first
-from postroom.attention.attention import Attention
 from postroom.console.frame import Names, NavigationGroup
 from postroom.console.live import Changes, Ear
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit, anybody
@@ -19,14 +18,13 @@ from postroom.console.words import channel_word, figure, plural
 from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Tally
 from postroom.delivery.reading.record import DeliverySummary
 from postroom.delivery.rules.breaker import Circuit, CircuitState
-from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.serving.json_door import End, EventStream, StreamEvent
 from postroom.kernel.values.errors import PostroomError, StoreUnavailable
 from postroom.kernel.values.ids import seconds
-from postroom.kernel.values.principal import Principal, person_id_of
+from postroom.kernel.values.principal import Principal
 from postroom.message.delivery import Status
-from postroom.overview.counts import ConsoleOverview, StoredOverview
+from postroom.overview.counts import ConsoleOverview, StoredOverview, WhatWaits
 from postroom.people.model import inbox_of
 from postroom.people.signing_in.rules import ROOT
 from postroom.people.signing_in.store import ConsoleSessions
@@ -35,7 +33,6 @@ from postroom.questions.page import QuestionPages
 
 _DAY_SECONDS: Final = 24 * 3600.0
 _LATEST: Final = 8
-_AWAY: Final[Any] = object()
 Result = TypeVar("Result")
 
 
@@ -50,25 +47,11 @@ class Badges:
     async def of(self, who: Principal, now_us: int) -> Mapping[str, int]:
         """By the path of a section; nothing when the record does not answer, for a page says so itself."""
         try:
-            waits = await self.record.waits(person_id_of(who), inbox_of(who), now_us)
+            waits = await self.record.waits(who, now_us)
         except StoreUnavailable:
             return {}
         approvals = waits.approvals if self.approvals_on else 0
         return {"/questions": waits.questions, "/approvals": approvals, "/inbox": waits.unread}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingWork:
-    record: StoredOverview
-    notes: StoredNotes
-    approvals_on: bool
-
-    async def approvals(self, now_us: int) -> int | None:
-        return await self.record.awaiting_approval(now_us) if self.approvals_on else None
-
-    async def unread(self, who: Principal, now_us: int) -> int:
-        user_id = inbox_of(who)
-        return 0 if user_id is None else await self.notes.unread(user_id, now_us)
 
 
 # -- What the page shows --
@@ -160,32 +143,32 @@ class Waits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TodayPage:
-    """`notices` and `approvals` are None in a household without them."""
+    """`approvals` is None in a household without them."""
 
     overview: ConsoleOverview
-    waiting: WaitingWork
+    record: StoredOverview
     questions: QuestionPages
-    notices: Attention | None = None
     approvals: ApprovalPages | None = None
+    approvals_on: bool = True
     silent: str = ""  # why no butler can answer people
 
     async def show(self, visit: Visit) -> Response:
         day = await _day(self.overview, visit.now_us) if visit.is_operator else None
-        approvals = await answered(self.waiting.approvals(visit.now_us), default=_AWAY)
+        waiting: WhatWaits | None = await answered(self.record.waits(visit.principal, visit.now_us), default=None)
         return visit.show(
             "today.html",
             day=day,
             silent=self.silent if visit.is_operator else "",
-            approvals=None if approvals is _AWAY else approvals,
-            approvals_off=approvals is None,
-            unread=await answered(self.waiting.unread(visit.principal, visit.now_us), default=None),
-            asked=await answered(self.questions.waiting(visit.principal), default=None),
-            held=await answered(self.notices.held(person_id_of(visit.principal)), default=None) if self.notices else 0,
-            waits=await self._waits(visit, approvals),
+            approvals=waiting and waiting.approvals,
+            approvals_off=not self.approvals_on,
+            unread=waiting and waiting.unread,
+            asked=waiting and waiting.questions,
+            held=waiting and waiting.held,
+            waits=await self._waits(visit, waiting),
             names=await self._names(visit, day),
         )
 
-    async def _waits(self, visit: Visit, approvals: Any) -> Waits:
+    async def _waits(self, visit: Visit, waiting: WhatWaits | None) -> Waits:
         """A message that waits stands here once, as itself, and not as the question about it as well."""
         actions = await self._actions(visit)
         besides = None if actions is None else SubjectKind.APPROVAL
@@ -194,8 +177,8 @@ class TodayPage:
         return Waits(
             things=newest_first(cards, actions or ()),
             questions=asked,
-            approvals=0 if actions is None or approvals is _AWAY else approvals or 0,
-            is_whole=asked is not None and approvals is not _AWAY and (actions is not None or not self._decides(visit)),
+            approvals=0 if actions is None or waiting is None or not self.approvals_on else waiting.approvals,
+            is_whole=asked is not None and waiting is not None and (actions is not None or not self._decides(visit)),
         )
 
     def _decides(self, visit: Visit) -> bool:

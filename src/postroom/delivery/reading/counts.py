@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, case, func, literal_column, not_, select, text
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    Subquery,
+    case,
+    func,
+    literal_column,
+    not_,
+    select,
+    text,
+)
 
 from postroom.delivery.afterwards.store import was_kept_back
 from postroom.delivery.reading.file import GroupBy, TimeRange, read_choice, read_span
@@ -325,11 +337,11 @@ def _counts(window: TimeRange, label: Any, kept_back: ColumnElement[bool]) -> Se
     return _grouped(
         [
             func.count().label("deliveries"),
-            _counting(_requests.status == str(Status.DELIVERED)).label("delivered"),
-            _counting(_requests.status == str(Status.FAILED)).label("failed"),
-            _counting(_requests.status == str(Status.DEAD_LETTERED)).label("dead_lettered"),
-            _counting(_requests.calls > 0).label("attempted"),
-            _counting(_requests.calls > 1).label("retried"),
+            counting(_requests.status == str(Status.DELIVERED)).label("delivered"),
+            counting(_requests.status == str(Status.FAILED)).label("failed"),
+            counting(_requests.status == str(Status.DEAD_LETTERED)).label("dead_lettered"),
+            counting(_requests.calls > 0).label("attempted"),
+            counting(_requests.calls > 1).label("retried"),
         ],
         label,
     ).where(_requests.created_at.between(window.since_us, window.until_us), not_(kept_back))
@@ -345,7 +357,7 @@ def _latencies(window: TimeRange, label: Any) -> Select[Any]:
         select(
             *([label] if label is not None else []),
             _attempts.latency_ms,
-            func.row_number().over(partition_by=partition, order_by=_attempts.latency_ms).label("place"),
+            func.row_number().over(partition_by=partition, order_by=_attempts.latency_ms).label("rank"),
             func.count().over(partition_by=partition).label("many"),
         )
         .select_from(delivery_requests)
@@ -356,10 +368,8 @@ def _latencies(window: TimeRange, label: Any) -> Select[Any]:
     return _grouped(
         [
             func.count().label("attempts"),
-            *(
-                func.max(case((ranked.c.place == (ranked.c.many * rank + 99) // 100, ranked.c.latency_ms))).label(name)
-                for name, rank in (("p50", 50), ("p95", 95))
-            ),
+            nearest_rank(ranked, 50).label("p50"),
+            nearest_rank(ranked, 95).label("p95"),
         ],
         ranked.c.name if label is not None else None,
     ).select_from(ranked)
@@ -369,8 +379,13 @@ def _grouped(columns: list[Any], label: Any) -> Select[Any]:
     return select(*columns) if label is None else select(label, *columns).group_by(label)
 
 
-def _counting(condition: ColumnElement[bool]) -> ColumnElement[int]:
+def counting(condition: ColumnElement[bool]) -> ColumnElement[int]:
     return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
+
+
+def nearest_rank(calls: Subquery, percent: int) -> ColumnElement[Any]:
+    """Of calls with their `rank` of so `many`: always a latency that really happened."""
+    return func.max(case((calls.c.rank == (calls.c.many * percent + 99) // 100, calls.c.latency_ms)))
 
 
 def _name(row: RowMapping) -> str:
