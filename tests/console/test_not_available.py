@@ -14,7 +14,7 @@ from postroom.approvals.store.approvals import StoredApprovals
 from postroom.console.visit import Visit
 from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Slice, Tally, Took
 from postroom.delivery.rules.breaker import Circuit, CircuitState
-from postroom.kernel.database.engine import LivingWorker
+from postroom.delivery.workers import LivingWorker
 from postroom.kernel.guard.tools import anyone
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
