@@ -132,7 +132,6 @@ def _acts(draw: st.DrawFn, count: int, start: int, zone: str) -> Any:
             [
                 fact.Acked(at_us=when, notice=name),
                 fact.Snoozed(at_us=when, notice=name, until_us=later),
-                fact.Snoozed(at_us=when, notice=name, until_us=None),
                 fact.Withdrawn(at_us=when, agent=agent, notice=name),
                 fact.Withdrawn(at_us=when, agent=agent, key=key),
                 fact.Muted(at_us=when, agent=agent, until_us=draw(st.sampled_from([later, None]))),

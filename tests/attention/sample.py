@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from postroom.attention.model import Decision
+from postroom.attention.rules import decide
 from postroom.attention.rules.policy import PolicyBook, parse_policy
 from postroom.attention.rules.simulate import SimulatedRun, simulate
-from postroom.attention.state import AttentionState, NoticeAccepted
+from postroom.attention.state import AttentionState, Fact, NoticeAccepted
 from postroom.kernel.values.ids import seconds, to_us
 from postroom.message.wishes import AcceptedNotice, Urgency
 
@@ -48,6 +51,14 @@ def book(policy: dict[str, Any] | None = None, household: dict[str, Any] | None 
 
 def empty() -> AttentionState:
     return AttentionState(person=PERSON)
+
+
+def unaccounted(
+    state: AttentionState, rules: PolicyBook, log: Sequence[Fact | Decision], start: AttentionState, now_us: int
+) -> list[str]:
+    """Everything that breaks a law; it must be empty."""
+    late = decide.every_open_notice_has_a_next(state, rules, now_us)
+    return decide.kept(state, rules, log, start, now_us) + decide.the_log_is_the_state(state, log, start) + late
 
 
 # What the engine makes of them, and how that is read.

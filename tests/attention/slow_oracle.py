@@ -94,7 +94,7 @@ class Row:
     notice: Any
     urgency: str = "normal"
     state: str = "new"
-    snooze: int | None = None  # minute; -1 until it is woken
+    snooze: int | None = None  # minute
     over: int | None = None
     repeats: int = 0
     steps: list[str] = field(default_factory=list)
@@ -194,7 +194,7 @@ class Oracle:
                 if row.state not in UNSENT:
                     row.repeats, row.last, row.pending = 0, -(10**9), {}
                 row.state, row.over = "held", None
-                row.snooze = -1 if event.until_us is None else event.until_us // US
+                row.snooze = event.until_us // US
             case fact.Withdrawn():
                 self.withdraw(event, minute)
             case fact.Muted():
@@ -369,7 +369,7 @@ class Oracle:
         what = self.absence(row, minute)
         if what is not None and not self.hands_over(row, what):
             return True
-        if row.snooze is not None and (row.snooze == -1 or minute < row.snooze):
+        if row.snooze is not None and minute < row.snooze:
             return True
         if self.channel(row, minute) is None:
             return True

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from sqlalchemy import delete, update
 from tests.attention.attended import Attended, introduced
-from tests.attention.sample import NIGHT, accepted, at, book, empty, run
+from tests.attention.sample import NIGHT, accepted, at, book, empty, run, unaccounted
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, generous, living_world
 
@@ -32,7 +32,7 @@ def with_state(name: str, **changes: object) -> object:
 
 @pytest.mark.requirement("attention:conservation")
 def test_a_sound_log_has_nothing_unaccounted() -> None:
-    assert decide.unaccounted(RUN.state, RULES, RUN.events, empty(), at("23:00")) == []
+    assert unaccounted(RUN.state, RULES, RUN.events, empty(), at("23:00")) == []
 
 
 @pytest.mark.requirement("attention:conservation")

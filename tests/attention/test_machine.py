@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from tests.attention.histories import AGENT, CHANNEL, PLACES, URGENCY, policies
-from tests.attention.sample import DAY, HOUR, MINUTE, OTHER, PERSON, accepted, at, empty
+from tests.attention.sample import DAY, HOUR, MINUTE, OTHER, PERSON, accepted, at, empty, unaccounted
 
 from postroom.attention import state as fact
 from postroom.attention.model import DecisionKind, NoticeState
-from postroom.attention.rules.decide import decide, unaccounted
+from postroom.attention.rules.decide import decide
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import Absence, PolicyBook, parse_policy
 from postroom.attention.rules.simulate import simulate
@@ -99,10 +99,9 @@ class Attention(RuleBasedStateMachine):
     def ack(self, name: str) -> None:
         self.happens(fact.Acked(at_us=self.now, notice=name))
 
-    @rule(name=notices, minutes=st.one_of(st.none(), st.integers(1, 3000)))
-    def snooze(self, name: str, minutes: int | None) -> None:
-        until = None if minutes is None else self.now + minutes * MINUTE
-        self.happens(fact.Snoozed(at_us=self.now, notice=name, until_us=until))
+    @rule(name=notices, minutes=st.integers(1, 3000))
+    def snooze(self, name: str, minutes: int) -> None:
+        self.happens(fact.Snoozed(at_us=self.now, notice=name, until_us=self.now + minutes * MINUTE))
 
     @rule(name=notices)
     def withdraw(self, name: str) -> None:
@@ -194,7 +193,7 @@ class Attention(RuleBasedStateMachine):
     @rule()
     def give_back_what_was_never_handed_over(self) -> None:
         for key in [key for key in self.pending() if key not in self.store.ledger][:1]:
-            self.happens(fact.Returned(at_us=self.now, send=key))
+            self.happens(fact.Returned(at_us=self.now, send=key, until_us=self.now + MINUTE))
 
     def settle(self, key: str, outcome: fact.SendOutcome) -> None:
         self.happens(fact.ReceiptIn(at_us=self.now, send=key, outcome=outcome))

@@ -73,8 +73,8 @@ class NoticeBody(Shape):
     notice_id: str = Field(validation_alias="id")
     person: str
     agent: str
-    channel: str
-    message: str = Field(validation_alias="text")
+    channel: str = _of_notice("channel")
+    message: str = _of_notice("text")
     state: str
     cell: str
     urgency: str
@@ -294,7 +294,7 @@ class SnoozeNotice(Act[NoticeAnswer]):
     async def do(self, call: Desk) -> NoticeAnswer:
         until_us = call.work.end(self.until, self.for_seconds or HOUR, LONGEST_SNOOZE, MINUTE)
         view = await call.work.theirs(call.caller, self.notice_id)
-        return NoticeAnswer(notice=notice_body(await call.work.attention.snooze(view.id, until_us, by=_by(call))))
+        return NoticeAnswer(notice=notice_body(await call.work.attention.snooze(view.id, until_us)))
 
 
 @act(by=EVERYONE, route=HttpRoute("POST /v1/notices/{notice_id}/withdraw", _TAG))

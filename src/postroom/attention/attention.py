@@ -69,10 +69,9 @@ class Attention(NoticeReading):
             return await self.view(row)
         return await self._act(row, NoticeMove.ACKNOWLEDGE, lambda at: Acked(at_us=at, notice=row.id, by=by))
 
-    async def snooze(self, notice_id: str, until_us: int | None, by: str) -> NoticeView:
-        """None: until it is snoozed again, to a moment."""
+    async def snooze(self, notice_id: str, until_us: int) -> NoticeView:
         row = await self._found(notice_id)
-        if until_us is not None and until_us <= self.book.clock.now_us():
+        if until_us <= self.book.clock.now_us():
             raise ValidationError.of([FieldError("until", "must lie in the future", "in_the_past")])
         return await self._act(row, NoticeMove.SNOOZE, lambda at: Snoozed(at_us=at, notice=row.id, until_us=until_us))
 

@@ -37,6 +37,7 @@ from postroom.attention.acts import (
     WithdrawNotice,
     WithdrawNotices,
 )
+from postroom.attention.model import DECISION_WORDS, DecisionKind, is_notice_id
 from postroom.kernel.acts.commands import Perform, Telling, add_command, as_json, help_of, read_typed, with_options_of
 from postroom.kernel.acts.reading import made, read
 from postroom.kernel.running.clock import SystemClock
@@ -114,8 +115,6 @@ def plan(
     json: Json = False,
 ) -> None:
     """What will happen if no one does anything."""
-    from postroom.attention.model import is_notice_id
-
     one = made(PlanNotice, notice_id=what) if is_notice_id(what) else made(PlanPerson, person=what)
     Telling(says=_plan_lines).tell(one, _performing(home, database), json)
 
@@ -183,23 +182,6 @@ def _changes(preset: str | None, quiet: list[str] | None, zone: str | None) -> D
 
 # -- What commands say: times in the zone of the one who asks, and reasons in words --
 
-_WHAT: Final = {
-    "hold": "is held",
-    "join_digest": "is held for a digest",
-    "release": "is sent",
-    "delegate": "is sent to who stands in",
-    "close_digest": "is sent in a digest",
-    "merge": "is dropped for a newer one",
-    "mute": "is muted",
-    "expire": "expires unsent",
-    "withdraw": "is withdrawn",
-    "repeat": "is sent again",
-    "escalate": "goes to the next step",
-    "give_up": "counts as unanswered",
-    "fail": "counts as undeliverable",
-    "correct": "is corrected",
-}
-
 
 def moment_words(at: str, zone: str) -> str:
     """`07:00 CEST` of another day is said with its day."""
@@ -221,7 +203,7 @@ def _plan_line(item: PlanItemBody, zone: str) -> str:
     where = f" to {item.where}" if item.where else ""
     why = f" ({because(item.why)})" if item.why else ""
     unless = f", unless {item.unless}" if item.unless else ""
-    return f"{moment_words(item.at, zone)}  {_WHAT.get(item.what, item.what)}{where}{why}{unless}"
+    return f"{moment_words(item.at, zone)}  {DECISION_WORDS[DecisionKind(item.what)].planned}{where}{why}{unless}"
 
 
 def _notice(answer: NoticeAnswer) -> Any:

@@ -12,10 +12,9 @@ import structlog
 
 from postroom.attention.model import NoticeState
 from postroom.attention.state import (
-    ApprovalAsked,
-    ApprovalGiven,
     Fact,
     MayArriveTwice,
+    NoticeRefused,
     NoticeSend,
     ReceiptIn,
     Returned,
@@ -87,8 +86,7 @@ def _given_up(turn: Turn, send: NoticeSend, *, withdrawn: bool) -> Iterable[Fact
         if withdrawn:
             yield Withdrawn(at_us=at, agent=turn.state.notices[name].notice.agent, notice=name)
         else:
-            yield ApprovalAsked(at_us=at, notice=name)
-            yield ApprovalGiven(at_us=at, notice=name, approved=False)
+            yield NoticeRefused(at_us=at, notice=name)
 
 
 # -- T2 hands over what was decided, T3 notes what became of it; both may happen again without harm --

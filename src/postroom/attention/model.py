@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from datetime import time
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from postroom.attention.rules.digest import Digest
 from postroom.kernel.values.fields import Document
@@ -109,6 +109,7 @@ NOTICE_MOVES: Final[dict[tuple[NoticeState, NoticeMove], NoticeState]] = {
 }
 UNSENT: Final = frozenset({_S.ACCEPTED, _S.HELD})  # nothing has been handed over: it can be changed in place
 ON_ITS_WAY: Final = frozenset({_S.RELEASED, _S.DIGESTING})
+LEFT: Final = frozenset({_S.SENT, _S.DIGESTED, _S.WAITING})  # it arrived, and may still be changed
 OPEN: Final = UNSENT | ON_ITS_WAY | {_S.WAITING}
 SETTLED: Final = frozenset(NoticeState) - OPEN  # nothing more happens by itself
 TERMINAL: Final = frozenset(NoticeState) - {before for before, _ in NOTICE_MOVES}  # sent and digested can be recalled
@@ -149,6 +150,42 @@ class DecisionKind(StrEnum):
     GIVE_UP = "give_up"
     FAIL = "fail"
     CORRECT = "correct"
+
+
+class DecisionWords(NamedTuple):
+    """How a page tells of a decision, and in which tone; what it says is coming, and what the command line says is."""
+
+    told: str
+    tone: str
+    coming: str
+    planned: str
+
+
+_K = DecisionKind
+DECISION_WORDS: Final = {
+    _K.HOLD: DecisionWords("Held", "ask", "waits on", "is held"),
+    _K.JOIN_DIGEST: DecisionWords(
+        "Put into the next digest", "ask", "goes into the next digest", "is held for a digest"
+    ),
+    _K.RELEASE: DecisionWords("Sent on its way", "good", "leaves", "is sent"),
+    _K.DELEGATE: DecisionWords(
+        "Sent to the person who stands in", "good", "leaves for the person who stands in", "is sent to who stands in"
+    ),
+    _K.CLOSE_DIGEST: DecisionWords("Sent on its way in a digest", "good", "leaves in a digest", "is sent in a digest"),
+    _K.MERGE: DecisionWords("Merged with another", "plain", "is merged with another", "is dropped for a newer one"),
+    _K.MUTE: DecisionWords("Not sent: muted", "plain", "is not sent: muted", "is muted"),
+    _K.EXPIRE: DecisionWords("Not sent: too old", "warn", "is not sent: too old by then", "expires unsent"),
+    _K.WITHDRAW: DecisionWords("Withdrawn", "plain", "is withdrawn", "is withdrawn"),
+    _K.REPEAT: DecisionWords("Repeated", "warn", "is repeated", "is sent again"),
+    _K.ESCALATE: DecisionWords("Escalated", "warn", "is escalated", "goes to the next step"),
+    _K.GIVE_UP: DecisionWords(
+        "Given up: no one answered", "bad", "is given up: no one answered", "counts as unanswered"
+    ),
+    _K.FAIL: DecisionWords(
+        "Given up: no way was left", "bad", "is given up: no way is left", "counts as undeliverable"
+    ),
+    _K.CORRECT: DecisionWords("Corrected after it was sent", "warn", "is corrected", "is corrected"),
+}
 
 
 @record

@@ -18,44 +18,31 @@ from postroom.attention.rules.simulate import SimulatedRun, simulate
 from postroom.attention.state import (
     AttentionState,
     Fact,
+    KeptNotice,
     NoticeAccepted,
     NoticeCounts,
     NoticeRow,
     PolicyChanged,
     SendRow,
-    Standing,
     Wanted,
 )
 from postroom.attention.turn import NoticeBook
 from postroom.kernel.values.errors import FieldError, ValidationError
-from postroom.kernel.values.ids import altered
+from postroom.kernel.values.ids import altered, record
 from postroom.message.markup import Button, ButtonStyle, Markup
 from postroom.message.wishes import AttentionWish, HoldReason, Urgency
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoticeView:
+@record
+class NoticeView(KeptNotice):
     """One notice: where it stands, what it was sent as, and every decision about it in order."""
 
-    standing: Standing
     sends: tuple[SendRow, ...] = ()
     decisions: tuple[Decision, ...] = ()
 
     @property
-    def id(self) -> str:
-        return self.standing.notice.id
-
-    @property
-    def person(self) -> str:
-        return self.standing.notice.person
-
-    @property
     def agent(self) -> str:
         return self.standing.notice.agent
-
-    @property
-    def channel(self) -> str:
-        return self.standing.notice.channel
 
     @property
     def text(self) -> str:

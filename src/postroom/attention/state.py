@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, fields, replace
 from enum import StrEnum
 
-from postroom.attention.model import OPEN, Decision, NoticeState, Policy
+from postroom.attention.model import LEFT, OPEN, Decision, NoticeState, Policy
 from postroom.attention.rules.digest import Digest
 from postroom.attention.rules.policy import Absence
 from postroom.kernel.database.rows import of_json
@@ -49,11 +49,9 @@ class Acked:
 
 @record
 class Snoozed:
-    """`until_us` None: until it is snoozed again, to a moment."""
-
     at_us: int
     notice: str
-    until_us: int | None
+    until_us: int
 
 
 @record
@@ -64,7 +62,6 @@ class Withdrawn:
     agent: str
     notice: str | None = None
     key: str | None = None
-    expires_us: int | None = None
 
 
 @record
@@ -109,7 +106,7 @@ class Returned:
 
     at_us: int
     send: str
-    until_us: int | None = None
+    until_us: int
 
 
 @record
@@ -135,16 +132,11 @@ class ChannelUp:
 
 
 @record
-class ApprovalAsked:
+class NoticeRefused:
+    """By a person who had to approve it."""
+
     at_us: int
     notice: str
-
-
-@record
-class ApprovalGiven:
-    at_us: int
-    notice: str
-    approved: bool
 
 
 Fact = (
@@ -161,8 +153,7 @@ Fact = (
     | MayArriveTwice
     | ChannelDown
     | ChannelUp
-    | ApprovalAsked
-    | ApprovalGiven
+    | NoticeRefused
 )
 
 
@@ -187,9 +178,7 @@ class Standing:
     until_us: int | None = None
     reasons: tuple[HoldReason, ...] = ()
     urgency: Urgency = Urgency.NORMAL
-    snoozed: bool = False
     snoozed_until_us: int | None = None
-    parked: bool = False
     over_us: int | None = None
     returned_until_us: int | None = None
     digest: str | None = None
@@ -226,7 +215,7 @@ class Standing:
     @property
     def to_correct(self) -> bool:
         """It left, and was withdrawn since."""
-        return self.recall and self.state in (NoticeState.SENT, NoticeState.DIGESTED, NoticeState.WAITING)
+        return self.recall and self.state in LEFT
 
 
 class SendKind(StrEnum):
@@ -356,14 +345,8 @@ class PersonRow:
 
 
 @record
-class NoticeRow:
-    """`path`: the states it came through since it was read. `outgoing`: its message, read only where that is needed."""
-
+class KeptNotice:
     standing: Standing
-    fingerprint: str = ""
-    request_id: str = ""
-    outgoing: str = ""
-    path: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -372,6 +355,16 @@ class NoticeRow:
     @property
     def person(self) -> str:
         return self.standing.notice.person
+
+
+@record
+class NoticeRow(KeptNotice):
+    """`path`: the states it came through since it was read. `outgoing`: its message, read only where that is needed."""
+
+    fingerprint: str = ""
+    request_id: str = ""
+    outgoing: str = ""
+    path: tuple[str, ...] = ()
 
     @property
     def message(self) -> Outgoing:

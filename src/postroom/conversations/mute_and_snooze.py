@@ -153,7 +153,7 @@ class NoticeEar:
 
     async def _snooze(self, view: NoticeView, person: Person, length: int) -> str:
         until_us = self.clock.now_us() + seconds(length)
-        return await self._shown_again(await self.attention.snooze(view.id, until_us, by=person.id), person, until_us)
+        return await self._shown_again(await self.attention.snooze(view.id, until_us), person, until_us)
 
     async def _shown_again(self, view: NoticeView, person: Person, until_us: int) -> str:
         if view.state is NoticeState.MUTED:

@@ -64,7 +64,6 @@ class Because(StrEnum):
     COLLECT = "collect"
     AWAY = "away"
     CHANNEL = "channel"
-    APPROVAL = "approval"
     RETURNED = "returned"  # it could not be handed over
     CEILING = "ceiling"  # it is less urgent here than its agent asked for
     DUPLICATE = "duplicate"
@@ -169,7 +168,6 @@ _WORDS: Final[Mapping[str, str]] = {
     Because.COLLECT: "collected with others",
     Because.AWAY: "away",
     Because.CHANNEL: "the channel is down",
-    Because.APPROVAL: "an approval",
     Because.CEILING: "a lower urgency here",
     Because.DUPLICATE: "said before",
     Because.SUPERSEDED: "a newer one",

@@ -44,7 +44,6 @@ REASONS: Final = {
     Because.COLLECT: "notices of this kind are collected",
     Because.AWAY: "they are away",
     Because.CHANNEL: "its channel is down",
-    Because.APPROVAL: "a person has to approve it",
     Because.RETURNED: "it could not be handed over and is tried again",
     Because.CEILING: "it is less urgent here than its agent asked for",
     Because.DUPLICATE: "the same was said shortly before",

@@ -84,7 +84,7 @@ async def test_later_puts_it_off_and_says_until_when(site: Site, choice: str) ->
     await expect(page.locator(".notice.good")).to_contain_text("It comes again on")
     await expect(page.get_by_role("region", name="What happened")).to_contain_text("Put off until")
     view = await site.home.attention.notice(notice)
-    assert view is not None and view.standing.snoozed
+    assert view is not None and view.standing.snoozed_until_us
 
 
 async def test_later_until_a_moment_that_has_passed_changes_nothing(site: Site) -> None:
@@ -97,7 +97,7 @@ async def test_later_until_a_moment_that_has_passed_changes_nothing(site: Site) 
 
     await expect(page.locator(".notice.bad")).to_have_text("Not put off: the time must lie in the future.")
     view = await site.home.attention.notice(notice)
-    assert view is not None and not view.standing.snoozed
+    assert view is not None and not view.standing.snoozed_until_us
 
 
 @pytest.mark.requirement("attention:console-acts")

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from postroom.attention.model import CELLS, DAYS, DecisionKind, NoticeState, Policy, Preset, QuietWindow
+from postroom.attention.model import CELLS, DAYS, DECISION_WORDS, DecisionKind, NoticeState, Policy, Preset, QuietWindow
 from postroom.attention.pages.policy_form import complaints_of, form_of, read, typed_form, written
 from postroom.attention.pages.shown import (
     CELL_WORDS,
-    COMING_WORDS,
-    DECISION_WORDS,
     PRESET_WORDS,
     REASON_WORDS,
     STATE_WORDS,
@@ -40,7 +38,7 @@ def test_every_state_cell_reason_decision_and_preset_has_words() -> None:
     assert set(STATE_WORDS) == set(NoticeState)
     assert set(CELL_WORDS) == {*CELLS, "escalated"}
     assert set(REASON_WORDS) == set(Because)
-    assert set(DECISION_WORDS) == set(COMING_WORDS) == set(DecisionKind)
+    assert set(DECISION_WORDS) == set(DecisionKind)
     assert set(PRESET_WORDS) == set(Preset)
 
 

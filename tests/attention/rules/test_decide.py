@@ -186,17 +186,6 @@ def test_a_snoozed_notice_comes_back_also_after_it_was_sent() -> None:
 
 
 @pytest.mark.requirement("attention:snooze-and-mute")
-def test_a_snooze_without_an_end_waits_until_it_is_woken() -> None:
-    facts = [
-        accepted("a", "23:00"),
-        fact.Snoozed(at_us=at("23:05"), notice="a", until_us=None),
-        fact.Snoozed(at_us=at("2026-01-07T12:00"), notice="a", until_us=at("2026-01-07T12:00")),
-    ]
-
-    assert log(run(book({"quiet_hours": NIGHT}), *facts))[-1] == ("a", "release", "12:00+2")
-
-
-@pytest.mark.requirement("attention:snooze-and-mute")
 def test_a_muted_agent_is_not_sent_and_what_is_mandatory_is() -> None:
     happened = run(
         book({"quiet_hours": NIGHT}),
@@ -316,14 +305,6 @@ def test_what_is_too_old_is_listed_and_not_sent() -> None:
     happened = run(book({"quiet_hours": NIGHT}), accepted("a", "23:00", expires_us=at("23:30")))
 
     assert log(happened)[-1] == ("a", "expire", "23:30")
-
-
-def test_what_waits_for_an_approval_leaves_with_it_or_is_refused() -> None:
-    parked = [fact.ApprovalAsked(at_us=at("23:10"), notice=name) for name in ("a", "b")]
-    given = [fact.ApprovalGiven(at_us=at("2026-01-06T09:00"), notice=name, approved=name == "a") for name in ("a", "b")]
-    happened = run(book({"quiet_hours": NIGHT}), accepted("a", "23:00"), accepted("b", "23:01"), *parked, *given)
-
-    assert states(happened) == {"a": "sent", "b": "refused_by_approval"}
 
 
 @pytest.mark.requirement("attention:fallback")

@@ -249,8 +249,7 @@ class NoticePages:
         except ValidationError as error:
             return visit.go(_page(view), f"Not put off: the time {error.fields[0].error}.", "bad")
         said = f"It comes again on {local_time(until_us, whose.zone)}."
-        act = self.attention.snooze
-        return await self._done(visit, _page(view), said, lambda: act(view.id, until_us, own_id(visit)))
+        return await self._done(visit, _page(view), said, lambda: self.attention.snooze(view.id, until_us))
 
     async def withdraw(self, visit: Visit) -> Response:
         """By the agent it is of: the owner acts in its place."""

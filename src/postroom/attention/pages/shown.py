@@ -14,6 +14,8 @@ from postroom.attention import state as fact
 from postroom.attention.attention import Attention
 from postroom.attention.model import (
     DAYS,
+    DECISION_WORDS,
+    LEFT,
     ON_ITS_WAY,
     Decision,
     DecisionKind,
@@ -150,38 +152,6 @@ REASON_WORDS: Final = REASONS | {
     _B.STEP: "the next step of the escalation",
     _B.REPEAT: "repeated until there is an OK",
 }
-DECISION_WORDS: Final = {
-    _K.HOLD: ("Held", "ask"),
-    _K.JOIN_DIGEST: ("Put into the next digest", "ask"),
-    _K.RELEASE: ("Sent on its way", "good"),
-    _K.DELEGATE: ("Sent to the person who stands in", "good"),
-    _K.CLOSE_DIGEST: ("Sent on its way in a digest", "good"),
-    _K.MERGE: ("Merged with another", "plain"),
-    _K.MUTE: ("Not sent: muted", "plain"),
-    _K.EXPIRE: ("Not sent: too old", "warn"),
-    _K.WITHDRAW: ("Withdrawn", "plain"),
-    _K.REPEAT: ("Repeated", "warn"),
-    _K.ESCALATE: ("Escalated", "warn"),
-    _K.GIVE_UP: ("Given up: no one answered", "bad"),
-    _K.FAIL: ("Given up: no way was left", "bad"),
-    _K.CORRECT: ("Corrected after it was sent", "warn"),
-}
-COMING_WORDS: Final = {
-    _K.HOLD: "waits on",
-    _K.JOIN_DIGEST: "goes into the next digest",
-    _K.RELEASE: "leaves",
-    _K.DELEGATE: "leaves for the person who stands in",
-    _K.CLOSE_DIGEST: "leaves in a digest",
-    _K.MERGE: "is merged with another",
-    _K.MUTE: "is not sent: muted",
-    _K.EXPIRE: "is not sent: too old by then",
-    _K.WITHDRAW: "is withdrawn",
-    _K.REPEAT: "is repeated",
-    _K.ESCALATE: "is escalated",
-    _K.GIVE_UP: "is given up: no one answered",
-    _K.FAIL: "is given up: no way is left",
-    _K.CORRECT: "is corrected",
-}
 URGENCY_WORDS: Final = {
     Urgency.PASSIVE: "can wait",
     Urgency.NORMAL: "ordinary",
@@ -284,7 +254,6 @@ def _span_words(window: QuietWindow) -> str:
 
 # -- Notices, plans and stories: times in the person's zone --
 
-_LEFT = (NoticeState.SENT, NoticeState.DIGESTED, NoticeState.WAITING)
 _RECEIPTS = {
     fact.SendOutcome.OK: ("Arrived", "good"),
     fact.SendOutcome.FAILED: ("The delivery failed", "bad"),
@@ -314,8 +283,7 @@ class ShownNotice:
     @property
     def can_be_withdrawn(self) -> bool:
         state = self.view.state
-        left = state in ON_ITS_WAY or state in _LEFT
-        return may(state, NoticeMove.WITHDRAW) or (left and not self.view.standing.recall)
+        return may(state, NoticeMove.WITHDRAW) or (state in ON_ITS_WAY | LEFT and not self.view.standing.recall)
 
     @property
     def is_escalated(self) -> bool:
@@ -356,7 +324,7 @@ def coming(item: PlanItem, names: Mapping[str, str], zone: str, notice: Accepted
     return Coming(
         at_us=item.at_us,
         at=local_time(item.at_us, zone),
-        what=COMING_WORDS[item.what],
+        what=DECISION_WORDS[item.what].coming,
         where=f"{names.get(item.person, item.person)} by {item.channel}" if item.person is not None else "",
         why=reason_words(item.why, zone),
         unless=item.unless or "",
@@ -402,7 +370,7 @@ def _line(event: fact.Fact | Decision, names: Mapping[str, str], zone: str) -> S
 
 
 def _decided(one: Decision, names: Mapping[str, str], zone: str) -> tuple[str, str, list[str]]:
-    title, tone = DECISION_WORDS[one.kind]
+    title, tone, *_ = DECISION_WORDS[one.kind]
     if one.until_us is not None:
         title += f" until {local_time(one.until_us, zone)}"
     if one.send is not None and one.person is not None:
@@ -417,16 +385,13 @@ def _happened(event: fact.Fact, names: Mapping[str, str], zone: str) -> tuple[st
         case fact.Acked():
             return f"OK by {names.get(event.by, event.by)}", "good", []
         case fact.Snoozed():
-            until = f"until {local_time(event.until_us, zone)}" if event.until_us is not None else "for now"
-            return f"Put off {until}", "ask", []
+            return f"Put off until {local_time(event.until_us, zone)}", "ask", []
         case fact.Withdrawn():
             return "Taken back", "plain", []
         case fact.MayArriveTwice():
             return f"It may arrive twice on {event.channel}: it was being sent there already", "warn", []
-        case fact.ApprovalAsked():
-            return "A person is asked to approve it", "ask", []
-        case fact.ApprovalGiven():
-            return ("Approved", "good", []) if event.approved else ("Refused", "bad", [])
+        case fact.NoticeRefused():
+            return "Refused", "bad", []
         case _:
             return None
 

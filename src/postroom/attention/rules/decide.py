@@ -43,7 +43,7 @@ from postroom.message.wishes import Because, HoldReason, Urgency, derived_id, ra
 _K = DecisionKind
 _MOST_PASSES: Final = 1000
 _UNANSWERED: Final = {_K.REPEAT: Reason.REMIND, _K.ESCALATE: Reason.ESCALATE, _K.GIVE_UP: Reason.EXPIRE}
-_FIRST: Final = (DecisionKind.RELEASE, DecisionKind.DELEGATE)
+_FIRST: Final = (_K.RELEASE, _K.DELEGATE)
 
 
 # -- Where a notice goes when it leaves, and what has to be said with it --
@@ -432,13 +432,8 @@ def the_log_is_the_state(state: AttentionState, events: Events, start: Attention
 
 def every_open_notice_has_a_next(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
     """L5. Nothing is due, everything open has a next moment or waits for something outside, and not for too long."""
-    return _nothing_is_due(state, book, now_us) + _none_is_stuck(state, book, now_us)
-
-
-def _nothing_is_due(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
-    """L5, right after a decision."""
     due, _ = decide(state, book, now_us)
-    return [f"L5 {one.kind} of {one.notice} is due and not done" for one in due]
+    return [f"L5 {one.kind} of {one.notice} is due and not done" for one in due] + _none_is_stuck(state, book, now_us)
 
 
 def _none_is_stuck(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
@@ -486,15 +481,6 @@ def receipts_are_what_was_sent(state: AttentionState) -> list[str]:
     return [f"L7 {name} counts as sent without a receipt" for name in sorted(sent - arrived)] + [
         f"L7 {name} arrived and is still on its way" for name in sorted(waiting)
     ]
-
-
-def unaccounted(
-    state: AttentionState, book: PolicyBook, events: Events, start: AttentionState, now_us: int
-) -> list[str]:
-    """Everything that breaks a law; it must be empty."""
-    log = list(events)
-    late = _nothing_is_due(state, book, now_us)
-    return kept(state, book, log, start, now_us) + the_log_is_the_state(state, log, start) + late
 
 
 def kept(

@@ -7,6 +7,7 @@ from typing import Any, Final, assert_never
 
 from postroom.attention import state as fact
 from postroom.attention.model import (
+    LEFT,
     ON_ITS_WAY,
     OPEN,
     UNSENT,
@@ -35,9 +36,8 @@ from postroom.kernel.values.ids import altered, seconds
 from postroom.message.wishes import AcceptedNotice, Because, HoldReason, Urgency, rank
 
 _TOMBSTONE_US: Final = seconds(72 * 3600)
-_RETRY_US = seconds(60)
 _LABELS: Final = ("agent", "thread", "category")
-_AboutOne = fact.Acked | fact.Snoozed | fact.ApprovalAsked | fact.ApprovalGiven
+_AboutOne = fact.Acked | fact.Snoozed | fact.NoticeRefused
 
 
 # -- Facts --
@@ -53,7 +53,7 @@ def _fold_fact(state: AttentionState, event: fact.Fact) -> AttentionState:
     match event:
         case fact.NoticeAccepted():
             return _accepted(state, event)
-        case fact.Acked() | fact.Snoozed() | fact.ApprovalAsked() | fact.ApprovalGiven():
+        case fact.Acked() | fact.Snoozed() | fact.NoticeRefused():
             return _about_one(state, event)
         case fact.Withdrawn():
             return _withdrawn(state, event)
@@ -97,10 +97,8 @@ def _after(standing: Standing, event: _AboutOne) -> Standing:
             return altered(_move(standing, NoticeMove.ACKNOWLEDGE), acked_us=event.at_us)
         case fact.Snoozed() if may(standing.state, NoticeMove.SNOOZE):
             return _snoozed(standing, event)
-        case fact.ApprovalAsked() if standing.state in UNSENT:
-            return altered(standing, parked=True)
-        case fact.ApprovalGiven() if standing.parked and standing.state in UNSENT:
-            return altered(standing, parked=False) if event.approved else _move(standing, NoticeMove.REFUSE)
+        case fact.NoticeRefused() if may(standing.state, NoticeMove.REFUSE):
+            return _move(standing, NoticeMove.REFUSE)
         case _:
             return standing
 
@@ -109,19 +107,15 @@ def _move(standing: Standing, move: NoticeMove) -> Standing:
     return altered(standing, state=moved(standing.state, move), until_us=None, reasons=())
 
 
-def _left(standing: Standing) -> bool:
-    return standing.state in (NoticeState.SENT, NoticeState.DIGESTED, NoticeState.WAITING)
-
-
 def _snoozed(standing: Standing, event: fact.Snoozed) -> Standing:
     """What had left starts over, with the steps it has taken behind it."""
     after = _move(standing, NoticeMove.SNOOZE)
-    if _left(standing):
+    if standing.state in LEFT:
         forgotten = dict.fromkeys(("digest", "first_us", "last_us", "step_us", "step_send", "repeat_send"))
         after = altered(after, round=standing.round + 1, repeats=0, tried=(), **forgotten)
     until_us = event.until_us
     reasons = (HoldReason(Because.SNOOZE, until_us),)
-    return altered(after, snoozed=True, snoozed_until_us=until_us, until_us=until_us, reasons=reasons, over_us=None)
+    return altered(after, snoozed_until_us=until_us, until_us=until_us, reasons=reasons, over_us=None)
 
 
 def _withdrawn(state: AttentionState, event: fact.Withdrawn) -> AttentionState:
@@ -130,15 +124,15 @@ def _withdrawn(state: AttentionState, event: fact.Withdrawn) -> AttentionState:
     by_key = event.notice is None and event.key is not None
     meant = [one for one in own if (one.notice.key == event.key if by_key else one.notice.id == event.notice)]
     if by_key and event.key is not None and not meant:
-        until = event.expires_us or event.at_us + _TOMBSTONE_US
-        return altered(state, tombstones={**state.tombstones, (event.agent, event.key): until})
+        until_us = event.at_us + _TOMBSTONE_US
+        return altered(state, tombstones={**state.tombstones, (event.agent, event.key): until_us})
     return altered(state, notices={**state.notices, **{one.notice.id: _taken_back(one) for one in meant}})
 
 
 def _taken_back(standing: Standing) -> Standing:
     if may(standing.state, NoticeMove.WITHDRAW):
         return _move(standing, NoticeMove.WITHDRAW)
-    leaving = standing.state in ON_ITS_WAY or _left(standing)
+    leaving = standing.state in ON_ITS_WAY | LEFT
     return altered(standing, recall=True) if leaving else standing
 
 
@@ -291,7 +285,8 @@ def _fold_return(state: AttentionState, event: Returned) -> AttentionState:
     if send.kind not in (SendKind.NOTICE, SendKind.DIGEST):
         return _fold_receipt(state, ReceiptIn(at_us=event.at_us, send=event.send, outcome=SendOutcome.FAILED))
     mine = [state.notices[name] for name in send.notices if name in state.notices]
-    back = {one.notice.id: _given_back(one, event) for one in mine if one.send == send.key and _on_its_way(one)}
+    waiting = [one for one in mine if one.send == send.key and one.state in ON_ITS_WAY]
+    back = {one.notice.id: _given_back(one, event) for one in waiting}
     returned = altered(send, returned=True)
     return altered(state, sends={**state.sends, send.key: returned}, notices={**state.notices, **back})
 
@@ -308,21 +303,16 @@ def _fold_twice(state: AttentionState, event: MayArriveTwice) -> AttentionState:
     )
 
 
-def _on_its_way(standing: Standing) -> bool:
-    return standing.state in (NoticeState.RELEASED, NoticeState.DIGESTING)
-
-
 def _given_back(standing: Standing, event: Returned) -> Standing:
-    until = event.until_us if event.until_us is not None else event.at_us + _RETRY_US
     return altered(
         standing,
         state=moved(standing.state, NoticeMove.RETURN),
         round=standing.round + 1,
         digest=None,
         tried=(),
-        returned_until_us=until,
-        until_us=until,
-        reasons=(HoldReason(Because.RETURNED, until),),
+        returned_until_us=event.until_us,
+        until_us=event.until_us,
+        reasons=(HoldReason(Because.RETURNED, event.until_us),),
     )
 
 
@@ -437,8 +427,7 @@ def _give_up(scene: Scene) -> FollowUp | None:
 
 # -- Which other notice makes one superfluous: it says the same, or it is newer --
 
-_LEFT: Final = frozenset({NoticeState.SENT, NoticeState.DIGESTED, NoticeState.ACKNOWLEDGED})
-_COUNTS: Final = OPEN | _LEFT | {NoticeState.UNANSWERED}
+_COUNTS: Final = OPEN | LEFT | {NoticeState.ACKNOWLEDGED, NoticeState.UNANSWERED}
 
 
 def superfluous(scene: Scene) -> tuple[str, Because] | None:

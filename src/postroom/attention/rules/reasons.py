@@ -76,13 +76,11 @@ def waits(scene: Scene, now_us: int) -> Wait:
 def _reasons_at(scene: Scene, at_us: int) -> Iterator[HoldReason]:
     """In the order of the stages."""
     standing, absence = scene.standing, away(scene, at_us)
-    if standing.parked:
-        yield HoldReason(Because.APPROVAL)
     if standing.returned_until_us is not None and standing.returned_until_us > at_us:
         yield HoldReason(Because.RETURNED, standing.returned_until_us)
     if absence is not None and not absence.delegates(standing.notice.category):
         yield HoldReason(Because.AWAY, absence.end_us)
-    if standing.snoozed and (standing.snoozed_until_us is None or standing.snoozed_until_us > at_us):
+    if standing.snoozed_until_us is not None and standing.snoozed_until_us > at_us:
         yield HoldReason(Because.SNOOZE, standing.snoozed_until_us)
     yield from _bounded(scene, at_us)
     way = route(scene.state, scene.rules, standing.notice.channel, at_us)
@@ -126,7 +124,7 @@ def opened_by(scene: Scene, at_us: int) -> NoticeSend | None:
         for one in scene.state.sends.values()
         if one.leading and one.at_us <= at_us < one.at_us + window_us and not one.returned
     )
-    mine = (one for one in opening if (one.agent, one.thread, one.channel) == _place(scene.standing))
+    mine = (one for one in opening if (one.agent, one.thread, one.channel) == place_of(scene.standing))
     return max((one for one in mine if notice.id not in one.notices), key=lambda one: one.at_us, default=None)
 
 
@@ -148,7 +146,7 @@ def _at_slot(scene: Scene, now_us: int) -> bool:
     return _since(scene, now_us) < now_us == _slot_after(scene, now_us - 1)
 
 
-def _place(standing: Standing) -> tuple[str, str | None, str]:
+def place_of(standing: Standing) -> tuple[str, str | None, str]:
     return standing.notice.agent, standing.notice.thread, standing.notice.channel
 
 
@@ -191,7 +189,7 @@ def _slot_after(scene: Scene, after_us: int) -> int | None:
 def _full(scene: Scene) -> bool:
     """As many wait for this window as it may hold."""
     waiting = [
-        one for one in scene.state.notices.values() if one.state in UNSENT and _place(one) == _place(scene.standing)
+        one for one in scene.state.notices.values() if one.state in UNSENT and place_of(one) == place_of(scene.standing)
     ]
     members = (one for one in waiting if _collectable(Scene.of(scene.state, scene.book, one)))
     return sum(1 for _ in members) >= (scene.rules.collect.most or 1)
@@ -280,8 +278,7 @@ class Over:
 def over_budget(scene: Scene, now_us: int) -> Over | None:
     """Asked once, when nothing else holds it: afterwards it leaves at its slot, or when the budget frees."""
     standing = scene.standing
-    counted = scene.urgency in (Urgency.NORMAL, Urgency.TIME_SENSITIVE)
-    if not counted or standing.over_us is not None or slot_reached(scene, now_us) is not None:
+    if scene.urgency not in _COUNTED or standing.over_us is not None or slot_reached(scene, now_us) is not None:
         return None
     if _frees_at(scene.state, scene.rules, standing.notice.agent, now_us) is None:
         return None

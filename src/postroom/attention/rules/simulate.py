@@ -9,10 +9,11 @@ from heapq import heappop, heappush
 from typing import Any, Final
 
 from postroom.attention import state as fact
-from postroom.attention.model import OPEN, Decision, NoticeState
+from postroom.attention.model import Decision, NoticeState
 from postroom.attention.rules.decide import decided
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook, Rules
+from postroom.attention.rules.reasons import place_of
 from postroom.attention.state import (
     AttentionState,
     Fact,
@@ -200,9 +201,7 @@ class Neighbourhood:
             case fact.Withdrawn():
                 keyed = self._keyed[event.agent, event.key] if event.key is not None else {}
                 return [*keyed, *([event.notice] if event.notice is not None else [])]
-            case fact.Acked() | fact.Snoozed() | fact.MayArriveTwice():
-                return [event.notice]
-            case fact.ApprovalAsked() | fact.ApprovalGiven():
+            case fact.Acked() | fact.Snoozed() | fact.MayArriveTwice() | fact.NoticeRefused():
                 return [event.notice]
             case _:
                 return self.unsettled
@@ -216,7 +215,7 @@ class Neighbourhood:
         """Those that are not settled and may be judged otherwise when something happens to this one."""
         notice = standing.notice
         if rules.collect.window_seconds:
-            yield from self._at_place[_place(standing)]
+            yield from self._at_place[place_of(standing)]
         if notice.key is not None:
             yield from self._of_key[notice.agent, notice.key]
         if not rules.slots:
@@ -247,7 +246,7 @@ class Neighbourhood:
     def _looked_back(self, judged: list[Standing], rules: Rules, now_us: int) -> Iterator[str]:
         """Sends that opened a window in which one may fall, and those that count for an agent's budget."""
         if rules.collect.window_seconds:
-            for place in dict.fromkeys(_place(one) for one in judged):
+            for place in dict.fromkeys(place_of(one) for one in judged):
                 yield from self._since(self._windows[place], now_us - seconds(rules.collect.window_seconds))
         if rules.budget.per_hour is not None or rules.budget.per_day is not None:
             for agent in dict.fromkeys(one.notice.agent for one in judged):
@@ -277,9 +276,9 @@ class Neighbourhood:
             self._alike[notice.agent, notice.fingerprint][name] = None
             if notice.key is not None:
                 self._keyed[notice.agent, notice.key][name] = None
-        is_open = standing.state in OPEN or standing.to_correct
+        is_open = standing.is_open
         _mark(self.unsettled, name, wanted=is_open)
-        _mark(self._at_place[_place(standing)], name, wanted=is_open)
+        _mark(self._at_place[place_of(standing)], name, wanted=is_open)
         _mark(self._over[notice.agent], name, wanted=is_open and standing.over_us is not None)
         if notice.key is not None:
             _mark(self._of_key[notice.agent, notice.key], name, wanted=is_open)
@@ -299,7 +298,3 @@ def _mark(names: Names, name: str, *, wanted: bool) -> None:
         names.setdefault(name)
     else:
         names.pop(name, None)
-
-
-def _place(standing: Standing) -> tuple[str, str | None, str]:
-    return standing.notice.agent, standing.notice.thread, standing.notice.channel
