@@ -66,6 +66,7 @@ class Inbound:
     troubles: StoredTroubles | None = None
     files: ArrivingFiles | None = None
     _said: list[str] = field(default_factory=lambda: [UNKNOWN])
+    _place: list[int | None] = field(default_factory=list)  # in the stream, once it was read; nobody else moves it
 
     async def look(self) -> int:
         """One request, and the next one at once unless the channel is away."""
@@ -101,8 +102,10 @@ class Inbound:
 
     async def poll(self, wait_seconds: float) -> int:
         """One request; returns how many things people did came."""
-        offset, began_us = await self.offsets.offset(self.source), self.clock.now_us()
-        heard = await self.bot.listen(offset, wait_seconds)
+        if not self._place:
+            self._place.append(await self.offsets.offset(self.source))
+        began_us = self.clock.now_us()
+        heard = await self.bot.listen(self._place[0], wait_seconds)
         for lines in side_by_side(presses_first(heard.events)):
             failures = await asyncio.gather(*map(self._hand_over, lines), return_exceptions=True)
             for error in failures:
@@ -110,6 +113,7 @@ class Inbound:
                     raise error
         if heard.position is not None:
             await self.offsets.save_offset(self.source, heard.position)
+            self._place[0] = heard.position
         if self.watch:
             await self.watch.looked(self.source, began_us, everything=heard.everything)
         return len(heard.events)

@@ -61,6 +61,10 @@ class Claims:
         # Asked again in the change: a rival may have taken rows of the same key between the two.
         self._taken = update(table).where(keys.in_(_KEYS), self._free).values({fence: fence + 1}).returning(table)
         self._change = update(table)
+        self._held = self._change.where(
+            *(column == bindparam(f"this_{place}") for place, column in enumerate(self._key)),
+            fence == bindparam("this_fence"),
+        )
         self._first = select(due).where(waiting, due.is_not(None)).order_by(due).limit(1) if due is not None else None
 
     async def first_due_us(self, repeated: Repeated) -> int | None:
@@ -94,8 +98,10 @@ class Claims:
         self, connection: Connection, key: Any, fence: int, values: Columns, *expected: ColumnElement[bool]
     ) -> bool:
         """For whoever has it: settle it, give it back, or renew its lease. False when the fence has moved on."""
-        change = self._change.where(*self._mine(key, fence), *expected)
-        return connection.execute(change.values(values)).rowcount > 0
+        change = self._held.where(*expected) if expected else self._held
+        named = key if len(self._key) > 1 else (key,)
+        mine = {f"this_{place}": one for place, one in enumerate(named)}
+        return connection.execute(change, {**values, **mine, "this_fence": fence}).rowcount > 0
 
     def remove(self, connection: Connection, key: Any, fence: int) -> bool:
         """For whoever has it, where nothing is kept of what is over; False when the fence has moved on."""

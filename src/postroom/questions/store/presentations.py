@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, exists, func, or_, select, update
 
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.kernel.database.claims import Claims
@@ -54,6 +54,32 @@ _CLAIMS: Final = Claims(
     fence=presentations.c.fence,
     lease=presentations.c.due_at,
 )
+# Built once: these are asked for every card, and building costs as much as asking.
+_OF_QUESTION: Final = select(presentations).where(
+    presentations.c.id == bindparam("its_id"), presentations.c.question_id == bindparam("asked_id")
+)
+_PARTS: Final = (
+    select(presentation_parts)
+    .where(presentation_parts.c.presentation_id.in_(bindparam("ids", expanding=True)))
+    .order_by(presentation_parts.c.presentation_id, presentation_parts.c.part)
+)
+_UNPLANNED: Final = (
+    select(questions)
+    .where(
+        questions.c.id.in_(
+            select(question_people.c.question_id)
+            .where(question_people.c.planned_at.is_(None))
+            .distinct()
+            .limit(bindparam("most"))
+        )
+    )
+    .order_by(questions.c.id)
+)
+_OF: Final = (
+    select(presentations).where(presentations.c.question_id == bindparam("asked_id")).order_by(presentations.c.id)
+)
+_PRESSED: Final = select(presentation_tokens).where(presentation_tokens.c.token_hash == bindparam("pressed"))
+_BY_ID: Final = select(presentations).where(presentations.c.id == bindparam("its_id"))
 _TokensOf = Callable[[PresentationClaim], Sequence[Token]]
 
 
@@ -66,14 +92,13 @@ def _no_tokens(_claim: PresentationClaim) -> Sequence[Token]:
 
 def found_presentations(connection: Connection, asked: Select[Any]) -> list[Presentation]:
     """In the order of these rows, each with the provider's ids of all its parts."""
-    return [one for one, _ in _fenced_presentations(connection, asked)]
+    return _read_presentations(connection, connection.execute(asked).all())
 
 
-def _fenced_presentations(connection: Connection, asked: Select[Any]) -> list[tuple[Presentation, int]]:
-    """The same, each with its fence."""
-    rows = connection.execute(asked).all()
-    parts = _parts(connection, [row.id for row in rows])
-    return [(_read_presentation(row, parts.get(row.id, ())), row.fence) for row in rows]
+def _read_presentations(connection: Connection, rows: Sequence[Row[Any]]) -> list[Presentation]:
+    """What has not been shown has no parts."""
+    parts = _parts(connection, [row.id for row in rows if row.status != PresentationStatus.PLANNED])
+    return [_read_presentation(row, parts.get(row.id, ())) for row in rows]
 
 
 def _read_presentation(row: Row[Any], parts: Sequence[str]) -> Presentation:
@@ -83,16 +108,16 @@ def _read_presentation(row: Row[Any], parts: Sequence[str]) -> Presentation:
 def _parts(connection: Connection, ids: Sequence[str]) -> dict[str, list[str]]:
     if not ids:
         return {}
-    table = presentation_parts.c
-    asked = select(presentation_parts).where(table.presentation_id.in_(ids)).order_by(table.presentation_id, table.part)
-    rows: Sequence[Row[Any]] = connection.execute(asked).all()
+    rows: Sequence[Row[Any]] = connection.execute(_PARTS, {"ids": ids}).all()
     return {name: [row.provider_id for row in group] for name, group in groupby(rows, lambda row: row.presentation_id)}
 
 
 def presentation_by_id(connection: Connection, question_id: str, presentation_id: str | None) -> Presentation | None:
     """None, too, when it shows another question."""
-    mine = (presentations.c.id == presentation_id, presentations.c.question_id == question_id)
-    return next(iter(found_presentations(connection, select(presentations).where(*mine))), None)
+    if presentation_id is None:
+        return None
+    rows = connection.execute(_OF_QUESTION, {"its_id": presentation_id, "asked_id": question_id}).all()
+    return next(iter(_read_presentations(connection, rows)), None)
 
 
 def write_toggles(connection: Connection, presentation_id: str, toggles: Sequence[str], now_us: int) -> None:
@@ -119,10 +144,8 @@ class StoredPresentations:
 
     async def to_plan(self, limit: int) -> Sequence[Question]:
         """Open questions with people for whom no place to show them has been chosen; choosing twice does no harm."""
-        people = question_people.c
-        waiting = select(people.question_id).where(people.planned_at.is_(None)).distinct().limit(limit)
-        asked = select(questions).where(questions.c.id.in_(waiting)).order_by(questions.c.id)
-        return await self._repeated.read(limit, lambda connection: steps.found(connection, asked))
+        most = {"most": limit}
+        return await self._repeated.read(limit, lambda connection: steps.found(connection, _UNPLANNED, most))
 
     async def unplanned(self, question_id: str) -> frozenset[str]:
         """The people of it for whom that is so."""
@@ -147,7 +170,9 @@ class StoredPresentations:
         return await self._database.write(work)
 
     async def of(self, question_id: str) -> Sequence[Presentation]:
-        return await self._database.read(lambda connection: found_presentations(connection, _of(question_id)))
+        return await self._database.read(
+            lambda connection: _read_presentations(connection, connection.execute(_OF, {"asked_id": question_id}).all())
+        )
 
     async def due(
         self, now_us: int, *, lease_until_us: int, limit: int, tokens_of: _TokensOf = _no_tokens
@@ -164,7 +189,7 @@ class StoredPresentations:
 
         def work(connection: Connection) -> list[PresentationClaim]:
             taken = _CLAIMS.take(connection, limit=limit, now_us=now_us, lease_until_us=lease_until_us)
-            claims = _claims(connection, [row.id for row in taken])
+            claims = _claims(connection, taken)
             _issue(connection, [token for claim in claims for token in tokens_of(claim)])
             return claims
 
@@ -224,10 +249,10 @@ class StoredPresentations:
             table.address == mine.address,
             _status_in((PresentationStatus.PLANNED, *_ON_SHOW)),
         )
-        ids = select(table.id).join(questions, asked.id == table.question_id).where(*waits)
+        waiting = select(presentations).join(questions, asked.id == table.question_id).where(*waits)
 
         def work(connection: Connection) -> list[PresentationClaim]:
-            return _claims(connection, connection.execute(ids).scalars().all())
+            return _claims(connection, connection.execute(waiting).all())
 
         return await self._database.read(work)
 
@@ -237,9 +262,8 @@ class StoredPresentations:
         def work(connection: Connection) -> bool:
             question = steps.locked(connection, claim.question.id)
             current = presentation_by_id(connection, claim.question.id, claim.presentation.id)
-            if question is None or current is None or not _give_up(connection, claim):
+            if question is None or current is None or not _settle(connection, claim, question, current, shown, now_us):
                 return False
-            _settle(connection, question, current, shown, now_us)
             if shown.move in PASSED_ON and question.is_open:
                 _pass_on(connection, question, current, now_us)
             _insert_parts(connection, current, shown.provider_ids)
@@ -253,14 +277,11 @@ class StoredPresentations:
             await self._database.write(lambda connection: _issue(connection, tokens))
 
     async def pressed(self, token_hash: str) -> PressedToken | None:
-        asked = select(presentation_tokens).where(presentation_tokens.c.token_hash == token_hash)
-
         def work(connection: Connection) -> PressedToken | None:
-            row = connection.execute(asked).first()
+            row = connection.execute(_PRESSED, {"pressed": token_hash}).first()
             if row is None:
                 return None
-            mine = select(presentations).where(presentations.c.id == row.presentation_id)
-            [shown] = found_presentations(connection, mine)
+            [shown] = _read_presentations(connection, connection.execute(_BY_ID, {"its_id": row.presentation_id}).all())
             return PressedToken(token=read(Token, row, hash=row.token_hash), presentation=shown)
 
         return await self._database.read(work)
@@ -335,12 +356,19 @@ def _after(status: PresentationStatus, move: PresentationMove) -> PresentationSt
     return after_showing(status, move)
 
 
-def _claims(connection: Connection, ids: Sequence[str]) -> list[PresentationClaim]:
-    asked = select(presentations).where(presentations.c.id.in_(ids)).order_by(presentations.c.id)
-    found = _fenced_presentations(connection, asked)
-    theirs = select(questions).where(questions.c.id.in_({one.question_id for one, _ in found}))
-    known = {question.id: question for question in steps.found(connection, theirs)}
-    return [PresentationClaim(presentation=one, question=known[one.question_id], fence=fence) for one, fence in found]
+def _claims(connection: Connection, rows: Sequence[Row[Any]]) -> list[PresentationClaim]:
+    """Of rows of presentations, in the order of their ids."""
+    ordered = sorted(rows, key=lambda row: row.id)
+    parts = _parts(connection, [row.id for row in ordered if row.status != PresentationStatus.PLANNED])
+    known = {one.id: one for one in steps.with_ids(connection, sorted({row.question_id for row in ordered}))}
+    return [
+        PresentationClaim(
+            presentation=_read_presentation(row, parts.get(row.id, ())),
+            question=known[row.question_id],
+            fence=row.fence,
+        )
+        for row in ordered
+    ]
 
 
 def _issue(connection: Connection, tokens: Sequence[Token]) -> None:
@@ -352,23 +380,38 @@ def _write(connection: Connection, claim: PresentationClaim, values: Columns) ->
     return _CLAIMS.write(connection, claim.presentation.id, claim.fence, values)
 
 
-def _give_up(connection: Connection, claim: PresentationClaim) -> bool:
-    """The claim is used up; False when another one is newer."""
-    return _write(connection, claim, {"fence": claim.fence + 1, "due_at": None})
+def _settle(
+    connection: Connection,
+    claim: PresentationClaim,
+    question: Question,
+    current: Presentation,
+    shown: Shown,
+    now_us: int,
+) -> bool:
+    """
+    The claim is used up; False when another one is newer.
 
-
-def _settle(connection: Connection, question: Question, current: Presentation, shown: Shown, now_us: int) -> None:
-    """A card that came up after the end, or with an old wording, is due again at once."""
+    A card that came up after the end, or with an old wording, is due again at once.
+    """
     status, revision = _after(current.status, shown.move), shown.revision or current.revision
+    is_outdated = status in _ON_SHOW and (not question.is_open or revision < question.revision)
+    change = {
+        "status": str(status),
+        "revision": revision,
+        "hold": shown.hold and str(shown.hold),
+        "failure": shown.failure,
+        "due_at": now_us if is_outdated else None,
+        "fence": claim.fence + 1,
+        "updated_at": now_us,
+    }
+    if not _write(connection, claim, change):
+        return False
+    if status in _ON_SHOW and not question.is_open:  # a move of its own, as the table holds us to
+        over = update(presentations).where(presentations.c.id == current.id)
+        connection.execute(over.values(status=str(after_showing(status, PresentationMove.END))))
     if status is PresentationStatus.FAILED:
         steps.next_in_line(connection, question, now_us)
-    mine = update(presentations).where(presentations.c.id == current.id)
-    why = {"hold": shown.hold and str(shown.hold), "failure": shown.failure}
-    connection.execute(mine.values(status=str(status), revision=revision, updated_at=now_us, **why))
-    if status in _ON_SHOW and not question.is_open:
-        connection.execute(mine.values(status=str(after_showing(status, PresentationMove.END)), due_at=now_us))
-    elif status in _ON_SHOW and revision < question.revision:
-        connection.execute(mine.values(due_at=now_us))
+    return True
 
 
 def _pass_on(connection: Connection, question: Question, stuck: Presentation, now_us: int) -> None:

@@ -8,13 +8,30 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, insert, or_, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    case,
+    func,
+    insert,
+    null,
+    or_,
+    select,
+    text,
+    update,
+)
 
 from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import QUESTIONS_CHANNEL, THIS_PROCESS, wait_for_turn
 from postroom.kernel.database.moments import add_moments, put_moments
-from postroom.kernel.database.rows import of_json, read, to_json, values
+from postroom.kernel.database.rows import Columns, of_json, read, to_json, values
 from postroom.kernel.values.fields import strict_json
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from postroom.questions.model import (
@@ -124,9 +141,20 @@ def read_verdict(row: Row[Any]) -> Verdict:
 # ---- finding and holding ----
 
 
-def found(connection: Connection, asked: Select[Any]) -> list[Question]:
+# Built once: these are asked for every card, every press and every answer, and building costs as much as asking.
+_BY_ID: Final = select(questions).where(questions.c.id == bindparam("its_id"))
+_LOCKED: Final = _BY_ID.with_for_update()
+_WITH_IDS: Final = select(questions).where(questions.c.id.in_(bindparam("ids", expanding=True)))
+_PEOPLE: Final = (
+    select(question_people)
+    .where(question_people.c.question_id.in_(bindparam("ids", expanding=True)))
+    .order_by(question_people.c.question_id, question_people.c.place)
+)
+
+
+def found(connection: Connection, asked: Select[Any], parameters: Columns | None = None) -> list[Question]:
     """The questions of these rows, in their order, with the people they ask."""
-    rows = connection.execute(asked).all()
+    rows = connection.execute(asked, parameters).all()
     people = _people(connection, [row.id for row in rows])
     return [_read_question(row, people.get(row.id, ())) for row in rows]
 
@@ -134,9 +162,7 @@ def found(connection: Connection, asked: Select[Any]) -> list[Question]:
 def _people(connection: Connection, ids: Sequence[str]) -> dict[str, list[AskedPerson]]:
     if not ids:
         return {}
-    table = question_people.c
-    asked = select(question_people).where(table.question_id.in_(ids)).order_by(table.question_id, table.place)
-    rows: Sequence[Row[Any]] = connection.execute(asked).all()
+    rows: Sequence[Row[Any]] = connection.execute(_PEOPLE, {"ids": ids}).all()
     return {
         name: [read(AskedPerson, row, id=row.person_id) for row in group]
         for name, group in groupby(rows, lambda row: row.question_id)
@@ -148,7 +174,11 @@ def one(connection: Connection, asked: Select[Any]) -> Question | None:
 
 
 def by_id(connection: Connection, question_id: str) -> Question | None:
-    return one(connection, select(questions).where(questions.c.id == question_id))
+    return next(iter(found(connection, _BY_ID, {"its_id": question_id})), None)
+
+
+def with_ids(connection: Connection, ids: Sequence[str]) -> list[Question]:
+    return found(connection, _WITH_IDS, {"ids": ids}) if ids else []
 
 
 def locked(connection: Connection, question_id: str) -> Question | None:
@@ -158,7 +188,7 @@ def locked(connection: Connection, question_id: str) -> Question | None:
     Locks are taken in one order: an intent, its question or that of an approval, the delivery it decides about, the
     turn in the feed.
     """
-    return one(connection, select(questions).where(questions.c.id == question_id).with_for_update())
+    return next(iter(found(connection, _LOCKED, {"its_id": question_id})), None)
 
 
 def hold_questions(connection: Connection, kind: SubjectKind, ids: Iterable[str]) -> list[Question]:
@@ -282,31 +312,51 @@ def _follow(connection: Connection, before: Question, change: QuestionChange) ->
 
 def _end_presentations(connection: Connection, question_id: str, now_us: int) -> None:
     """One that was taken up may be on its way, and stays with the one who took it."""
-    table = presentations.c
-    mine = update(presentations).where(table.question_id == question_id)
-    untouched = (table.status == str(PresentationStatus.PLANNED), table.fence == 0)
-    left = {"status": str(PresentationStatus.LEFT), "hold": str(Hold.ENDED), "failure": None, "due_at": None}
-    connection.execute(mine.where(*untouched).values(**left, updated_at=now_us))
-    closing = {"status": str(PresentationStatus.CLOSING), "due_at": now_us, "updated_at": now_us}
-    connection.execute(mine.where(table.status.in_(_ON_SHOW)).values(**closing, fence=table.fence + 1))
-    _look_at_parked(connection, question_id, now_us)
-    unplanned = (question_people.c.question_id == question_id, question_people.c.planned_at.is_(None))
-    connection.execute(update(question_people).where(*unplanned).values(planned_at=now_us))
+    ended = {"asked_id": question_id, "now": now_us}
+    connection.execute(_END_CARDS, ended)
+    connection.execute(_END_PLANNING, ended)
 
 
 def _look_at_parked(connection: Connection, question_id: str, now_us: int) -> None:
     """A card that has been handed over and not arrived may still be taken back; one in line leaves it."""
-    table = presentations.c
-    parked = or_(table.delivery_id.is_not(None), table.hold == str(Hold.IN_LINE))
-    change = update(presentations).where(table.question_id == question_id, _is_planned(), parked)
-    connection.execute(change.values(due_at=now_us, fence=table.fence + 1))
+    change = update(presentations).where(_cards.question_id == question_id, _PARKED)
+    connection.execute(change.values(due_at=now_us, fence=_cards.fence + 1))
+
+
+_cards = presentations.c
+_NOW: Final[BindParameter[int]] = bindparam("now", type_=BigInteger)
+_PLANNED: Final = _cards.status == str(PresentationStatus.PLANNED)
+_UNTOUCHED: Final = and_(_PLANNED, _cards.fence == 0)
+_SHOWN: Final = _cards.status.in_(_ON_SHOW)
+_PARKED: Final = and_(_PLANNED, or_(_cards.delivery_id.is_not(None), _cards.hold == str(Hold.IN_LINE)))
+_END_CARDS: Final = (
+    update(presentations)
+    .where(_cards.question_id == bindparam("asked_id"), or_(_UNTOUCHED, _SHOWN, _PARKED))
+    .values(
+        status=case(
+            (_UNTOUCHED, str(PresentationStatus.LEFT)),
+            (_SHOWN, str(PresentationStatus.CLOSING)),
+            else_=_cards.status,
+        ),
+        hold=case((_UNTOUCHED, str(Hold.ENDED)), else_=_cards.hold),
+        failure=case((_UNTOUCHED, null()), else_=_cards.failure),
+        due_at=case((_UNTOUCHED, null()), else_=_NOW),
+        updated_at=case((or_(_UNTOUCHED, _SHOWN), _NOW), else_=_cards.updated_at),
+        fence=case((_UNTOUCHED, _cards.fence), else_=_cards.fence + 1),
+    )
+)
+_END_PLANNING: Final = (
+    update(question_people)
+    .where(question_people.c.question_id == bindparam("asked_id"), question_people.c.planned_at.is_(None))
+    .values(planned_at=_NOW)
+)
 
 
 def next_in_line(connection: Connection, question: Question, now_us: int) -> None:
     """After the card of an approval, the first behind it looks whether it is its turn."""
     if is_approval(question):
         table, asked = presentations.c, questions.c
-        waits = (_is_planned(), table.hold == str(Hold.IN_LINE), asked.status == str(QuestionStatus.OPEN))
+        waits = (_PLANNED, table.hold == str(Hold.IN_LINE), asked.status == str(QuestionStatus.OPEN))
         firsts = select(func.min(table.id)).join(questions, asked.id == table.question_id).where(*waits)
         each = firsts.group_by(table.channel, table.address, asked.preview)
         connection.execute(update(presentations).where(table.id.in_(each)).values(due_at=now_us))
@@ -317,10 +367,6 @@ def make_due(connection: Connection, request_id: str, now_us: int) -> None:
     table = presentations.c
     card = update(presentations).where(table.id == request_id, table.due_at > now_us)
     connection.execute(card.values(due_at=now_us, fence=table.fence + 1))
-
-
-def _is_planned() -> ColumnElement[bool]:
-    return presentations.c.status == str(PresentationStatus.PLANNED)
 
 
 # ---- the feed: one order for the events of all questions, that in which they are committed ----
