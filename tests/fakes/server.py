@@ -33,8 +33,8 @@ class Fakes(Sandbox):
             ledger=FaceLedger(self._file, name),
             files=self.ledger.files,
             faults=self.faults,
-            clock=self.clock,
-            stopping=self.stopping,
+            clock=self.parts.clock,
+            stopping=self.parts.stopping,
         )
 
 

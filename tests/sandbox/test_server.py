@@ -16,10 +16,6 @@ from tests.sandbox.client import Client, letter
 from tests.sandbox.conftest import Start
 from tests.sandbox.hand_clock import HandClock
 
-from postroom.sandbox.faults import ArmedFaults
-from postroom.sandbox.ledger import SandboxLedger
-from postroom.sandbox.page import SandboxPage
-from postroom.sandbox.person import SandboxPerson
 from postroom.sandbox.records import ReceivedMail, TelegramMessage
 from postroom.sandbox.server import Sandbox, SandboxOptions, refusal_reason, serve
 
@@ -226,9 +222,8 @@ async def submit(client: Client, form: str, **fields: object) -> tuple[int, str]
 @given(text, text, text)
 @settings(deadline=None)  # a machine may be busy
 def test_no_text_becomes_an_element_or_an_attribute(first: str, second: str, third: str) -> None:
-    ledger = SandboxLedger()
-    person = SandboxPerson(ledger=ledger, clock=None, news=None, token="")  # type: ignore[arg-type]
-    page = SandboxPage(ledger=ledger, faults=ArmedFaults(), person=person, stopping=None)  # type: ignore[arg-type]
+    sandbox = Sandbox(SandboxOptions())
+    ledger, page = sandbox.ledger, sandbox.page
     one = ledger.keep(TelegramMessage(place="42", text=first, from_name=second, from_person=True))
     ledger.keep(TelegramMessage(place="42", text=second, reply_to_message_id=one.number))
     ledger.keep(ReceivedMail(sender=first, recipients=(second,), subject=third, body=first))

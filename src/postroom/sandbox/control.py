@@ -7,8 +7,7 @@ from functools import partial
 
 from aiohttp import web
 
-from postroom.sandbox.faults import MAX_ARMED, ArmedFaults, parse
-from postroom.sandbox.ledger import SandboxLedger
+from postroom.sandbox.faults import MAX_ARMED, SandboxParts, parse
 from postroom.sandbox.person import SandboxPerson
 from postroom.sandbox.records import (
     Callback,
@@ -29,16 +28,9 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Control:
-    def __init__(
-        self,
-        *,
-        ledger: SandboxLedger,
-        faults: ArmedFaults,
-        person: SandboxPerson,
-        household: str | None = None,
-    ) -> None:
-        self._ledger = ledger
-        self._faults = faults
+    def __init__(self, parts: SandboxParts, person: SandboxPerson, household: str | None) -> None:
+        self._ledger = parts.ledger
+        self._faults = parts.faults
         self._person = person
         self._whose = {"household": household} if household else {}
 

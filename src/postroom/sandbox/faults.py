@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from aiohttp import web
 
 from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import seconds
+from postroom.sandbox.ledger import SandboxLedger
 
 # Each fault says how many calls it spoils (`times`, -1 = until cleared) and exactly one way to spoil them:
 #
@@ -153,6 +155,20 @@ class Spoiled:
 
     async def _pause(self, pause_seconds: float) -> None:
         await self._clock.wait(self._stopping, self._clock.now_us() + seconds(pause_seconds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxParts:
+    """What every server and page of a sandbox shares; `news` rings when something waits for those who read."""
+
+    ledger: SandboxLedger
+    faults: ArmedFaults
+    clock: Clock
+    news: Signal = field(default_factory=Signal)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def spoiled(self, channel: str) -> Spoiled:
+        return Spoiled(self.faults, channel, self.clock, self.stopping)
 
 
 def cut(request: web.Request) -> web.Response:

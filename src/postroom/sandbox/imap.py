@@ -18,7 +18,7 @@ from typing import Any, Final
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import to_datetime
 from postroom.sandbox.ledger import FileShelf, SandboxLedger
-from postroom.sandbox.mail import BANNER
+from postroom.sandbox.mail import BANNER, PortServer
 from postroom.sandbox.records import ReceivedMail, SandboxFile
 
 # A mail that the person wrote, as the bytes in which a mail server keeps it.
@@ -512,41 +512,23 @@ def _quoted(text: str) -> str:
 
 # The sandbox's IMAP server: the mailbox in which what people write arrives.
 
-_STOP_SECONDS = 5
 
-
-class ImapServer:
+class ImapServer(PortServer):
     def __init__(self, ledger: SandboxLedger, news: Signal) -> None:
+        super().__init__()
         self._ledger = ledger
         self._news = news
-        self._open: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
-        self._server: asyncio.Server | None = None
 
-    async def start(self, **where: Any) -> int:
-        """`host` and `port`, or a bound `sock`. Answers with the port."""
-        self._server = await asyncio.start_server(self._accept, limit=_LONGEST_LINE, **where)
-        return int(self._server.sockets[0].getsockname()[1])
-
-    async def stop(self) -> None:
-        if self._server is None:
-            return
-        self._server.close()
-        ending = dict(self._open)
-        for task, writer in ending.items():
-            task.cancel()
-            writer.transport.abort()
-        if ending:
-            await asyncio.wait(ending, timeout=_STOP_SECONDS)
-        await self._server.wait_closed()
-        self._server = None
+    async def listen(self, **where: Any) -> asyncio.Server:
+        return await asyncio.start_server(self._accept, limit=_LONGEST_LINE, **where)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - the server calls this in one
-        self._open[task] = writer
+        self.talking[task] = task.cancel
         try:
             await _ImapConnection(reader, writer, self._ledger, self._news).serve()
         except asyncio.CancelledError:
             writer.transport.abort()  # the sandbox stops; the server's own task has nothing to say about it
         finally:
-            del self._open[task]
+            del self.talking[task]

@@ -7,16 +7,16 @@ import email
 import logging
 import re
 import ssl
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from email.header import decode_header
 from email.message import Message
 from typing import Any, AnyStr, cast
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
-from postroom.kernel.running.clock import Clock
-from postroom.sandbox.faults import ArmedFaults, FaultChannel, Mode, Spoiled, smtp_code
-from postroom.sandbox.ledger import FileShelf, SandboxLedger
+from postroom.sandbox.faults import FaultChannel, Mode, SandboxParts, smtp_code
+from postroom.sandbox.ledger import FileShelf
 from postroom.sandbox.records import ArrivedFile, ReceivedMail
 
 # Whatever arrives can be read: a header or a body that is not what it claims to be is shown with replacement
@@ -115,21 +115,22 @@ BANNER = "Postroom SANDBOX, nothing leaves this machine"
 _STOP_SECONDS = 5
 
 
+_Talking = dict[asyncio.Task[Any], Callable[[], object]]
+"""Each conversation, and how it is cut."""
+
+
 class Mailroom:
     """The handler aiosmtpd calls."""
 
-    def __init__(self, *, ledger: SandboxLedger, faults: ArmedFaults, clock: Clock, stopping: asyncio.Event) -> None:
-        self._ledger = ledger
-        self._faults = faults
-        self._clock = clock
-        self._stopping = stopping
+    def __init__(self, parts: SandboxParts) -> None:
+        self._parts = parts
 
     def refuses(self) -> bool:
         """A new connection and a new mail on an old one are both a moment to be refused."""
-        fault = self._faults.peek(FaultChannel.EMAIL)
+        fault = self._parts.faults.peek(FaultChannel.EMAIL)
         if fault is None or fault.mode is not Mode.REFUSE:
             return False
-        self._faults.take(FaultChannel.EMAIL)
+        self._parts.faults.take(FaultChannel.EMAIL)
         return True
 
     async def handle_MAIL(
@@ -143,7 +144,7 @@ class Mailroom:
         return "250 2.1.0 OK"
 
     async def handle_DATA(self, server: Any, session: Session, envelope: Envelope) -> str:
-        spoiled = Spoiled(self._faults, FaultChannel.EMAIL, self._clock, self._stopping)
+        spoiled = self._parts.spoiled(FaultChannel.EMAIL)
         if spoiled.status is not None:
             return self._refuse(server, smtp_code(spoiled.status), spoiled.retry_after)
         answer = self._keep(envelope) if await spoiled.before() else None
@@ -164,15 +165,13 @@ class Mailroom:
 
     def _keep(self, envelope: Envelope) -> str:
         raw = envelope.content if isinstance(envelope.content, bytes) else b""
-        sender, now_us = envelope.mail_from or "", self._clock.now_us()
-        mail = read_mail(raw, self._ledger.files, sender=sender, recipients=envelope.rcpt_tos, at_us=now_us)
-        return f"250 2.0.0 OK: kept by the sandbox as {self._ledger.keep(mail, raw=raw).number}"
+        sender, now_us = envelope.mail_from or "", self._parts.clock.now_us()
+        mail = read_mail(raw, self._parts.ledger.files, sender=sender, recipients=envelope.rcpt_tos, at_us=now_us)
+        return f"250 2.0.0 OK: kept by the sandbox as {self._parts.ledger.keep(mail, raw=raw).number}"
 
 
 class _SmtpConnection(SMTP):
-    def __init__(
-        self, mailroom: Mailroom, open_connections: set[_SmtpConnection], starttls: ssl.SSLContext | None
-    ) -> None:
+    def __init__(self, mailroom: Mailroom, talking: _Talking, starttls: ssl.SSLContext | None) -> None:
         super().__init__(
             mailroom,
             data_size_limit=MAX_MAIL_BYTES,
@@ -186,19 +185,22 @@ class _SmtpConnection(SMTP):
             loop=asyncio.get_running_loop(),
         )
         self._mailroom = mailroom
-        self._open = open_connections
+        self._talking = talking
         self._leaving = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        after_starttls = self in self._open
+        is_new = self._handler_coroutine is None
         super().connection_made(transport)
-        self._open.add(self)
-        if not after_starttls and self._mailroom.refuses():
-            self.finished().cancel()
+        if self._handler_coroutine is None:
+            raise RuntimeError("the connection was never made")
+        self._talking[self._handler_coroutine] = self.cut
+        if is_new and self._mailroom.refuses():
+            self._handler_coroutine.cancel()
             self.cut()
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._open.discard(self)
+        if self._handler_coroutine is not None:
+            self._talking.pop(self._handler_coroutine, None)
         super().connection_lost(error)
 
     def cut(self) -> None:
@@ -216,43 +218,51 @@ class _SmtpConnection(SMTP):
         if self._leaving:
             self.transport.close()
 
-    def finished(self) -> asyncio.Task[None]:
-        if self._handler_coroutine is None:
-            raise RuntimeError("the connection was never made")
-        return self._handler_coroutine
 
+class PortServer(ABC):
+    """Listens on one port, and cuts whoever is still there when it stops."""
 
-class SmtpServer:
-    def __init__(
-        self, mailroom: Mailroom, *, starttls: ssl.SSLContext | None = None, implicit_tls: ssl.SSLContext | None = None
-    ) -> None:
-        self._mailroom = mailroom
-        self._starttls = starttls
-        self._implicit_tls = implicit_tls
-        self._open: set[_SmtpConnection] = set()
+    def __init__(self) -> None:
+        self.talking: _Talking = {}
         self._server: asyncio.Server | None = None
 
+    @abstractmethod
+    async def listen(self, **where: Any) -> asyncio.Server:
+        """At `host` and `port`, or at a bound `sock`."""
+
     async def start(self, **where: Any) -> int:
-        """`host` and `port`, or a bound `sock`. Answers with the port."""
-        _silence_smtp()
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._accept, ssl=self._implicit_tls, **where)
+        """Answers with the port."""
+        self._server = await self.listen(**where)
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
         if self._server is None:
             return
         self._server.close()
-        ending = [connection.finished() for connection in self._open]
-        for connection in tuple(self._open):
-            connection.cut()
+        ending = dict(self.talking)
+        for cut in ending.values():
+            cut()
         if ending:
             await asyncio.wait(ending, timeout=_STOP_SECONDS)
         await self._server.wait_closed()
         self._server = None
 
+
+class SmtpServer(PortServer):
+    def __init__(
+        self, mailroom: Mailroom, *, starttls: ssl.SSLContext | None = None, implicit_tls: ssl.SSLContext | None = None
+    ) -> None:
+        super().__init__()
+        self._mailroom = mailroom
+        self._starttls = starttls
+        self._implicit_tls = implicit_tls
+
+    async def listen(self, **where: Any) -> asyncio.Server:
+        _silence_smtp()
+        return await asyncio.get_running_loop().create_server(self._accept, ssl=self._implicit_tls, **where)
+
     def _accept(self) -> _SmtpConnection:
-        return _SmtpConnection(self._mailroom, self._open, self._starttls)
+        return _SmtpConnection(self._mailroom, self.talking, self._starttls)
 
 
 def _welcome(server: Any, session: Session, envelope: Envelope, mechanism: str, credentials: Any) -> AuthResult:

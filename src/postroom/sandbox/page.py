@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
@@ -15,14 +14,14 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from postroom import console
+from postroom.console.words import SafeLink, link_parts, safe_link
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import to_datetime
 from postroom.kernel.values.zones import known_zone, zone_word
-from postroom.sandbox.faults import ArmedFaults
-from postroom.sandbox.ledger import SandboxLedger
+from postroom.sandbox.faults import SandboxParts
 from postroom.sandbox.person import SandboxPerson
 from postroom.sandbox.records import SHOWN_TYPES, ReceivedMail, TelegramMessage, given_file, with_room
-from postroom.sandbox.telegram_objects import canonical_chat, keys, linked, looks, web_only
+from postroom.sandbox.telegram_objects import canonical_chat, keys
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -50,10 +49,8 @@ _Form = Mapping[str, str | web.FileField | bytes | bytearray]
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxPage:
-    ledger: SandboxLedger
-    faults: ArmedFaults
+    parts: SandboxParts
     person: SandboxPerson
-    stopping: asyncio.Event
     zone: str | None = None
 
     def routes(self) -> list[web.RouteDef]:
@@ -83,8 +80,8 @@ class SandboxPage:
         """A line to every page that listens, at once and whenever something was kept."""
         told = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await told.prepare(request)
-        while not self.stopping.is_set():
-            news = self.ledger.changes.news()
+        while not self.parts.stopping.is_set():
+            news = self.parts.ledger.changes.news()
             await told.write(b"data: changed\n\n")
             await news.wait()
         return told
@@ -125,14 +122,14 @@ class SandboxPage:
     def shown(
         self, asked: Mapping[str, str], draft: _Form | None = None, refused: ValidationError | None = None
     ) -> web.Response:
-        chats = self.ledger.chats(_MOST_CHATS)
+        chats = self.parts.ledger.chats(_MOST_CHATS)
         chat = canonical_chat(asked.get("chat", "")) or next(iter(chats), _OWNER_CHAT)
-        said = self.ledger.shown(TelegramMessage, place=chat, limit=_MOST_SHOWN)
-        mails = self.ledger.shown(ReceivedMail, limit=_MOST_SHOWN)[::-1]
+        said = self.parts.ledger.shown(TelegramMessage, place=chat, limit=_MOST_SHOWN)
+        mails = self.parts.ledger.shown(ReceivedMail, limit=_MOST_SHOWN)[::-1]
         answered = [one for one in mails if not one.from_person and str(one.number) == asked.get("mail")]
         text = self._template.render(
             notice=NOTICE,
-            faults=len(self.faults.listed()),
+            faults=len(self.parts.faults.listed()),
             problem="" if refused is None else refused.message,
             draft={name: value for name, value in (draft or {}).items() if isinstance(value, str)},
             chat=chat,
@@ -164,7 +161,7 @@ class SandboxPage:
             "is_picture": SHOWN_TYPES.__contains__,
             "key_rows": _key_rows,
             "labels": _labels,
-            "linked": linked,
+            "link_parts": link_parts,
             "looks": looks,
             "moment": partial(_moment, zone=self.zone),
             "force_reply": _force_reply,
@@ -193,35 +190,23 @@ def _moment(us: int, zone: str | None) -> str:
     return f"{at:%d %b, %H:%M} {zone_word(at)}"
 
 
-def _markup(message: TelegramMessage) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(message.reply_markup or "{}")
-    return found
-
-
 def _force_reply(message: TelegramMessage) -> str | None:
     """What the box to reply in is to say, which may be nothing; None when no reply is asked for."""
-    markup = _markup(message)
+    markup = message.reply_markup or {}
     return str(markup.get("input_field_placeholder") or "") if markup.get("force_reply") is True else None
 
 
 def _key_rows(message: TelegramMessage) -> list[list[dict[str, Any]]]:
     """A link that is none of the web is not offered."""
-    rows = [
-        [key | {"url": web_only(key.get("url"))} for key in row] for row in _markup(message).get("inline_keyboard", [])
-    ]
-    return [[key for key in row if key["url"] or key.get("callback_data")] for row in rows]
+    rows = (message.reply_markup or {}).get("inline_keyboard", ())
+    rows = [[key | {"link": safe_link(str(key.get("url")))} for key in row] for row in rows]
+    return [[key for key in row if key["link"] or key.get("callback_data")] for row in rows]
 
 
 def _labels(message: TelegramMessage) -> dict[str, str]:
     """What stands or stood on the buttons, by what they say to the bot."""
     every = [*(edit.reply_markup for edit in message.edits), message.reply_markup]
-    return {
-        key["callback_data"]: key["text"]
-        for one in every
-        if one
-        for key in keys(json.loads(one))
-        if "callback_data" in key
-    }
+    return {key["callback_data"]: key["text"] for one in every for key in keys(one) if "callback_data" in key}
 
 
 def _replied(said: Sequence[TelegramMessage], asked: str | None) -> TelegramMessage | None:
@@ -229,3 +214,71 @@ def _replied(said: Sequence[TelegramMessage], asked: str | None) -> TelegramMess
     if asked is None:
         return next((one for one in said[-1:] if _force_reply(one) is not None), None)
     return next((one for one in said if str(one.number) == asked), None)
+
+
+# How a message looks on the sandbox's phone: in pieces of one look each, made from what a bot sent.
+
+_TAGS: Final = {
+    "bold": "strong",
+    "italic": "em",
+    "strikethrough": "s",
+    "code": "code",
+    "pre": "code",
+    "blockquote": "q",
+    "text_link": "",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookedText:
+    """`tags` are of our own few; `ends` where a link does, and where it leads is shown."""
+
+    text: str
+    tags: tuple[str, ...] = ()
+    link: SafeLink | None = None
+    ends: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Span:
+    start: int
+    end: int
+    tag: str
+    link: SafeLink | None
+
+
+def looks(text: str, entities: Iterable[object] | None) -> Sequence[LookedText]:
+    """What does not fit the text looks plain, as on a phone that does not know it."""
+    units = _utf16_places(text)
+    spans = [span for one in entities or () if (span := _span(one, units)) is not None]
+    edges = sorted({0, len(text), *(edge for span in spans for edge in (span.start, span.end))})
+    return [_looked(text, start, end, spans) for start, end in pairwise(edges)]
+
+
+def _looked(text: str, start: int, end: int, spans: Sequence[_Span]) -> LookedText:
+    around = [span for span in spans if span.start <= start and end <= span.end]
+    linked = next((span for span in around if span.link), None)
+    tags = tuple(dict.fromkeys(span.tag for span in around if span.tag))
+    ends = linked is not None and linked.end == end
+    return LookedText(text=text[start:end], tags=tags, link=linked.link if linked else None, ends=ends)
+
+
+def _span(entity: object, units: Mapping[int, int]) -> _Span | None:
+    if not isinstance(entity, Mapping) or entity.get("type") not in _TAGS:
+        return None
+    offset, length = entity.get("offset"), entity.get("length")
+    if type(offset) is not int or type(length) is not int:
+        return None
+    start, end = units.get(offset), units.get(offset + length)
+    if start is None or end is None or start >= end:
+        return None
+    return _Span(start=start, end=end, tag=_TAGS[entity["type"]], link=safe_link(str(entity.get("url"))))
+
+
+def _utf16_places(text: str) -> dict[int, int]:
+    """Where each character begins, by the units Telegram counts."""
+    places, unit = {0: 0}, 0
+    for number, character in enumerate(text, 1):
+        unit += 2 if character > "\uffff" else 1
+        places[unit] = number
+    return places

@@ -9,9 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from postroom.kernel.running.clock import Clock
-from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.fields import Fields, text_problem
+from postroom.sandbox.faults import SandboxParts
 from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.records import (
     ArrivedFile,
@@ -52,10 +51,12 @@ _GivenFile = tuple[ArrivedFile, str]
 class SandboxPerson:
     """Each act takes what was read of a request, and raises ValidationError that names every wrong field."""
 
-    ledger: SandboxLedger
-    clock: Clock
-    news: Signal
+    parts: SandboxParts
     token: str
+
+    @property
+    def ledger(self) -> SandboxLedger:
+        return self.parts.ledger
 
     def type_message(self, payload: object) -> Sequence[TelegramMessage]:
         """Several files at once are a message each, and the words stand with the first."""
@@ -65,7 +66,7 @@ class SandboxPerson:
         typed = TelegramMessage(
             place=_chat(fields),
             from_person=True,
-            at_us=self.clock.now_us(),
+            at_us=self.parts.clock.now_us(),
             text=_text(fields, CAPTION_LIMIT_UTF16 if files else TEXT_LIMIT_UTF16, required=not files),
             reply_to_message_id=_identifier(fields, "reply_to_message_id", required=False),
             from_name=fields.optional_text("from_name", maximum=64),
@@ -85,7 +86,7 @@ class SandboxPerson:
             typed = replace(typed, bot=replied.bot)  # what answers a message is for the bot that sent it
         kept = [self._keep(typed, next(iter(files), None), replied, writer)]
         kept += [self._keep(replace(typed, text=""), one, replied, writer) for one in files[1:]]
-        self.news.ring()
+        self.parts.news.ring()
         return kept
 
     def _keep(
@@ -114,10 +115,10 @@ class SandboxPerson:
             message,
             emoji,
             from_person=True,
-            now_us=self.clock.now_us(),
+            now_us=self.parts.clock.now_us(),
             announce=lambda reaction: ("message_reaction", reaction_object(reaction, before)),
         )
-        self.news.ring()
+        self.parts.news.ring()
         return kept
 
     def press(self, payload: object) -> Callback:
@@ -166,7 +167,7 @@ class SandboxPerson:
         thread = _line(fields, "in_reply_to", _MAX_LINE, required=False) or None
         mail = ReceivedMail(
             from_person=True,
-            at_us=self.clock.now_us(),
+            at_us=self.parts.clock.now_us(),
             sender=_line(fields, "from", _MAX_ADDRESS),
             recipients=(_line(fields, "to", _MAX_ADDRESS),),
             subject=_line(fields, "subject", _MAX_LINE, required=False),
@@ -180,7 +181,7 @@ class SandboxPerson:
         with self.ledger.writing():
             kept = self.ledger.keep(replace(mail, files=tuple(self.ledger.files.keep(file) for file, _ in given)))
             kept = self.ledger.change(replace(kept, message_id=f"<inbound-{kept.number}@sandbox.invalid>"))
-        self.news.ring()
+        self.parts.news.ring()
         return kept
 
     def _press(self, message: TelegramMessage, data: str, from_id: int | None) -> Callback:
@@ -188,10 +189,10 @@ class SandboxPerson:
             message,
             data,
             from_id=from_id,
-            now_us=self.clock.now_us(),
+            now_us=self.parts.clock.now_us(),
             announce=lambda callback: ("callback_query", callback_object(callback, message, self.token)),
         )
-        self.news.ring()
+        self.parts.news.ring()
         return kept
 
     def _known(self, chat_id: str, number: int, field: str) -> TelegramMessage:

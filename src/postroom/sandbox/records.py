@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 
 from aiohttp import web
 
+from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.ids import SECOND_US, to_text
 
@@ -77,13 +78,13 @@ class Edit:
     """What a message said before it was edited."""
 
     text: str = field(repr=False)
-    reply_markup: str | None = field(default=None, repr=False)
+    reply_markup: JsonObject | None = field(default=None, repr=False)
     edited_us: int
 
     def listing(self) -> dict[str, Any]:
         return {
             "text": self.text,
-            "reply_markup": _of_json(self.reply_markup),
+            "reply_markup": self.reply_markup,
             "edited_at": to_text(self.edited_us),
         }
 
@@ -154,8 +155,8 @@ class TelegramMessage(SandboxRecord):
     """Which of the household's bots it is from, or for."""
     reply_to_message_id: int | None = None
     parse_mode: str | None = None
-    entities: str | None = field(default=None, repr=False)
-    reply_markup: str | None = field(default=None, repr=False)
+    entities: tuple[JsonObject, ...] | None = field(default=None, repr=False)
+    reply_markup: JsonObject | None = field(default=None, repr=False)
     files: tuple[SandboxFile, ...] = ()
     """Then the text is their caption."""
     edits: tuple[Edit, ...] = field(default=(), repr=False)
@@ -188,8 +189,8 @@ class TelegramMessage(SandboxRecord):
             "earlier_texts": self.earlier_texts,
             "is_deleted": self.is_deleted,
             "parse_mode": self.parse_mode,
-            "entities": _of_json(self.entities),
-            "reply_markup": _of_json(self.reply_markup),
+            "entities": self.entities,
+            "reply_markup": self.reply_markup,
             "from_name": self.from_name,
             "from_id": self.from_id,
             "edits": [edit.listing() for edit in self.edits],
@@ -230,10 +231,6 @@ class ReceivedMail(SandboxRecord):
             "attachments": [one.listing() for one in self.files],
             "received_at": to_text(self.at_us),
         }
-
-
-def _of_json(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
 
 
 # What the sandbox's own routes read from a request, and how they answer.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import logging
 import socket
@@ -17,11 +16,10 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from postroom.kernel.running.clock import Clock, SystemClock
-from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import ValidationError, error_object
 from postroom.kernel.values.fields import web_address
 from postroom.sandbox.control import Control
-from postroom.sandbox.faults import ArmedFaults
+from postroom.sandbox.faults import ArmedFaults, SandboxParts
 from postroom.sandbox.imap import ImapServer
 from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.mail import Mailroom, SmtpServer
@@ -32,18 +30,6 @@ from postroom.sandbox.telegram import BotApi
 
 MAX_BODY_BYTES = 1_048_576
 _SIGN = {"X-Postroom-Sandbox": "nothing leaves this machine", "Cache-Control": "no-store"}
-
-
-def build_application(
-    *, bot_api: BotApi, control: Control, page: SandboxPage, hosts: Collection[str]
-) -> web.Application:
-    application = web.Application(
-        middlewares=[in_json, only_from_here(frozenset(host.lower() for host in hosts))],
-        client_max_size=MAX_BODY_BYTES,
-    )
-    application.add_routes([*page.routes(), *control.routes(), *bot_api.routes()])
-    application.on_response_prepare.append(_sign)
-    return application
 
 
 def only_from_here(hosts: Collection[str]) -> Middleware:
@@ -157,11 +143,16 @@ class Sandbox:
         self.options = options
         self.ledger = SandboxLedger(options.ledger_path)
         self.faults = ArmedFaults()
+        self.parts = parts = SandboxParts(ledger=self.ledger, faults=self.faults, clock=clock or SystemClock())
         self.bot_api_port = self.smtp_port = self.imap_port = 0
-        self.clock = clock or SystemClock()
-        self.stopping = asyncio.Event()
-        self._news = Signal()
-        self.application = self._made_application()
+        person = SandboxPerson(parts=parts, token=options.token or SANDBOX_TOKEN)
+        self.page = SandboxPage(parts=parts, person=person, zone=options.zone)
+        hosts = {host.lower() for host in (*options.allowed_hosts, options.host)} - _ANY_ADDRESS
+        self.application = web.Application(middlewares=[in_json, only_from_here(hosts)], client_max_size=MAX_BODY_BYTES)
+        self.application.add_routes(self.page.routes())
+        self.application.add_routes(Control(parts, person, options.household).routes())
+        self.application.add_routes(BotApi(parts, options.token).routes())
+        self.application.on_response_prepare.append(_sign)
         self._runner = web.AppRunner(
             self.application,
             access_log=None,  # the bot token is part of every URL
@@ -170,9 +161,8 @@ class Sandbox:
             auto_decompress=False,
             shutdown_timeout=_STOP_SECONDS,
         )
-        mailroom = Mailroom(ledger=self.ledger, faults=self.faults, clock=self.clock, stopping=self.stopping)
-        self._smtp = SmtpServer(mailroom, starttls=options.smtp_starttls, implicit_tls=options.smtp_implicit_tls)
-        self._imap = ImapServer(self.ledger, self._news)
+        self._smtp = SmtpServer(Mailroom(parts), starttls=options.smtp_starttls, implicit_tls=options.smtp_implicit_tls)
+        self._imap = ImapServer(self.ledger, parts.news)
 
     @property
     def bot_api_url(self) -> str:
@@ -192,8 +182,8 @@ class Sandbox:
 
     async def stop(self) -> None:
         """Long polls, delays and hanging calls end at once."""
-        self.stopping.set()
-        self._news.ring()
+        self.parts.stopping.set()
+        self.parts.news.ring()
         self.ledger.changes.ring()
         await self._smtp.stop()
         await self._imap.stop()
@@ -207,24 +197,6 @@ class Sandbox:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
-    def _made_application(self) -> web.Application:
-        options, ledger, faults, news = self.options, self.ledger, self.faults, self._news
-        person = SandboxPerson(ledger=ledger, clock=self.clock, news=news, token=options.token or SANDBOX_TOKEN)
-        bot_api = BotApi(
-            ledger=ledger,
-            faults=faults,
-            clock=self.clock,
-            news=news,
-            stopping=self.stopping,
-            token=options.token,
-        )
-        return build_application(
-            bot_api=bot_api,
-            control=Control(ledger=ledger, faults=faults, person=person, household=options.household),
-            page=SandboxPage(ledger=ledger, faults=faults, person=person, stopping=self.stopping, zone=options.zone),
-            hosts={*options.allowed_hosts, options.host} - _ANY_ADDRESS,
-        )
-
     def _http_site(self) -> web.BaseSite:
         options = self.options
         if options.bot_api_socket is not None:
@@ -237,20 +209,9 @@ def _where(options: SandboxOptions, bound: socket.socket | None, port: int) -> d
 
 
 @asynccontextmanager
-async def serve(
-    host: str = "127.0.0.1",
-    bot_api_port: int = 0,
-    smtp_port: int = 0,
-    ledger_path: Path | None = None,
-    *,
-    token: str | None = None,
-    clock: Clock | None = None,
-) -> AsyncIterator[Sandbox]:
-    """The usual sandbox; anything rarer goes through `Sandbox(SandboxOptions(...))`."""
-    options = SandboxOptions(
-        host=host, bot_api_port=bot_api_port, smtp_port=smtp_port, ledger_path=ledger_path, token=token
-    )
-    async with Sandbox(options, clock) as sandbox:
+async def serve(ledger_path: Path | None = None, *, clock: Clock | None = None) -> AsyncIterator[Sandbox]:
+    """The usual sandbox on free ports; anything rarer goes through `Sandbox(SandboxOptions(...))`."""
+    async with Sandbox(SandboxOptions(ledger_path=ledger_path), clock) as sandbox:
         yield sandbox
 
 

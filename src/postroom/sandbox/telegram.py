@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import struct
 import unicodedata
@@ -15,9 +14,8 @@ from aiohttp import web
 
 from postroom.kernel.http.answers import JsonBody
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import seconds
-from postroom.sandbox.faults import ArmedFaults, FaultChannel, Spoiled, cut
+from postroom.sandbox.faults import FaultChannel, SandboxParts, cut
 from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.records import (
     ArrivedFile,
@@ -361,25 +359,12 @@ _TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{1,128}")
 
 
 class BotApi:
-    def __init__(
-        self,
-        *,
-        ledger: SandboxLedger,
-        faults: ArmedFaults,
-        clock: Clock,
-        news: Signal,
-        stopping: asyncio.Event,
-        token: str | None = None,
-    ) -> None:
-        self._ledger = ledger
-        self._faults = faults
-        self._clock = clock
-        self._news = news
-        self._stopping = stopping
+    def __init__(self, parts: SandboxParts, token: str | None) -> None:
+        self._parts = parts
         self._token = token
         self._kinds = _DEFAULT_KINDS
         self._readers: dict[str, object] = {}
-        self._methods = _BotMethods(ledger, clock)
+        self._methods = _BotMethods(parts.ledger, parts.clock)
 
     def routes(self) -> list[web.RouteDef]:
         calls = [web.route(verb, "/bot{token}/{method}", self.call) for verb in ("GET", "POST")]
@@ -397,7 +382,7 @@ class BotApi:
         except ApiError as error:
             return _refusal(error)
         folder, _, sha256 = request.match_info["path"].partition("/")
-        content = self._ledger.files.content(sha256) if folder == "documents" else None
+        content = self._parts.ledger.files.content(sha256) if folder == "documents" else None
         return _refusal(ApiError(404, "Not Found")) if content is None else shown(content, picture_type(content))
 
     async def _answer(self, request: web.Request, token: str, method: str) -> web.Response:
@@ -412,7 +397,7 @@ class BotApi:
         raise ApiError(404, "Not Found")
 
     async def _send(self, request: web.Request, send: _Method, arguments: Arguments, token: str) -> web.Response:
-        spoiled = Spoiled(self._faults, FaultChannel.TELEGRAM, self._clock, self._stopping)
+        spoiled = self._parts.spoiled(FaultChannel.TELEGRAM)
         if spoiled.status is not None:
             raise _refused_by_fault(spoiled.status, spoiled.retry_after)
         if not await spoiled.before():
@@ -425,18 +410,18 @@ class BotApi:
         limit = min(max(arguments.integer("limit", 100), 1), 100)
         timeout = min(max(arguments.integer("timeout", 0), 0), _MAX_POLL_SECONDS)
         self._kinds = kinds = _wanted_kinds(arguments, self._kinds)
-        deadline_us = self._clock.now_us() + seconds(timeout)
+        deadline_us = self._parts.clock.now_us() + seconds(timeout)
         me = self._readers[bot] = object()
-        self._news.ring()  # a reader who still waits learns that there is another
+        self._parts.news.ring()  # a reader who still waits learns that there is another
         while True:
-            news = self._news.news()
+            news = self._parts.news.news()
             if self._readers[bot] is not me:
                 raise ApiError(409, _ANOTHER_READER)
-            now_us = self._clock.now_us()
-            found = self._ledger.updates.fetch(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
-            if found or self._stopping.is_set() or self._clock.now_us() >= deadline_us:
+            now_us = self._parts.clock.now_us()
+            found = self._parts.ledger.updates.fetch(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
+            if found or self._parts.stopping.is_set() or self._parts.clock.now_us() >= deadline_us:
                 return found
-            await self._clock.wait(news, deadline_us)
+            await self._parts.clock.wait(news, deadline_us)
 
     def _checked_token(self, request: web.Request) -> str:
         token = request.match_info["token"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -110,7 +109,7 @@ _PLACEHOLDER_CHARACTERS: Final = 64
 _STYLES: Final = frozenset({"", "default", "primary", "danger", "success"})
 
 
-def read_markup(arguments: Arguments) -> str | None:
+def read_markup(arguments: Arguments) -> JsonObject | None:
     """An empty keyboard is none."""
     markup = arguments.structure("reply_markup")
     if markup is None:
@@ -119,28 +118,27 @@ def read_markup(arguments: Arguments) -> str | None:
         raise bad_request("can't parse reply keyboard markup JSON object")
     if "inline_keyboard" in markup:
         _check_keyboard(markup["inline_keyboard"])
-        return json.dumps(markup) if any(markup["inline_keyboard"]) else None
+        return markup if any(markup["inline_keyboard"]) else None
     placeholder = markup.get("input_field_placeholder", "")
     if not isinstance(placeholder, str) or len(placeholder) > _PLACEHOLDER_CHARACTERS:
         raise bad_request("reply keyboard placeholder is too long")
-    return json.dumps(markup)
+    return markup
 
 
-def is_editable(markup: str | None) -> bool:
+def is_editable(markup: JsonObject | None) -> bool:
     """A message that asks for a reply stays as it is."""
-    return markup is None or "inline_keyboard" in json.loads(markup)
+    return markup is None or "inline_keyboard" in markup
 
 
-def keys(markup: object) -> Iterator[JsonObject]:
+def keys(markup: JsonObject | None) -> Iterator[JsonObject]:
     """Every button of a stored keyboard, row by row."""
-    rows = markup.get("inline_keyboard") if isinstance(markup, Mapping) else None
-    for row in rows or []:
+    for row in (markup or {}).get("inline_keyboard", ()):
         yield from row
 
 
-def pressed_data(markup: str | None, wanted: str) -> list[str | None]:
+def pressed_data(markup: JsonObject | None, wanted: str) -> list[str | None]:
     """What pressing the button says, by its data or by its label; None for one that opens a link."""
-    every = list(keys(json.loads(markup))) if markup else []
+    every = list(keys(markup))
     by_data = [key for key in every if key.get("callback_data") == wanted]
     found = by_data or [key for key in every if key["text"] == wanted]
     return [key.get("callback_data") for key in found]
@@ -246,11 +244,11 @@ def message_object(message: TelegramMessage, token: str, replied: TelegramMessag
         **_content(message),
     }
     if message.entities is not None:
-        shape["entities"] = json.loads(message.entities)
+        shape["entities"] = message.entities
     if replied is not None:
         shape["reply_to_message"] = message_object(replied, token)
-    if message.reply_markup is not None:
-        shape |= _inline_keyboard(json.loads(message.reply_markup))
+    if "inline_keyboard" in (message.reply_markup or {}):  # of all that can stand there the bot is shown only this
+        shape["reply_markup"] = message.reply_markup
     if message.edits:
         shape["edit_date"] = message.edits[-1].edited_us // SECOND_US
     return shape
@@ -324,11 +322,6 @@ def callback_object(callback: Callback, message: TelegramMessage, token: str) ->
     }
 
 
-def _inline_keyboard(markup: JsonBody) -> JsonBody:
-    """Of all that can stand under a message, the bot is shown only this."""
-    return {"reply_markup": markup} if "inline_keyboard" in markup else {}
-
-
 def _emoji_list(emoji: str | None) -> list[dict[str, str]]:
     return [] if emoji is None else [{"type": "emoji", "emoji": emoji}]
 
@@ -338,14 +331,14 @@ def _emoji_list(emoji: str | None) -> list[dict[str, str]]:
 MOST_ENTITIES: Final = 100
 
 
-def read_entities(arguments: Arguments, name: str = "entities") -> str | None:
-    """As JSON; Telegram leaves out those that are too many."""
+def read_entities(arguments: Arguments, name: str = "entities") -> tuple[JsonObject, ...] | None:
+    """Telegram leaves out those that are too many."""
     entities = arguments.structure(name)
     if not entities:
         return None
     if not isinstance(entities, list) or not all(map(_is_entity, entities)):
         raise bad_request('can\'t parse MessageEntity: Field "offset", "length" and "type" must be given')
-    return json.dumps(entities[:MOST_ENTITIES])
+    return tuple(entities[:MOST_ENTITIES])
 
 
 def _is_entity(entity: object) -> bool:
@@ -353,94 +346,3 @@ def _is_entity(entity: object) -> bool:
         return False
     offset, length = entity.get("offset"), entity.get("length")
     return type(offset) is int and type(length) is int and offset >= 0 and length > 0
-
-
-# How a message looks on the sandbox's phone: in pieces of one look each, made from what a bot sent.
-
-_TELEGRAM: Final = {
-    "bold": "strong",
-    "italic": "em",
-    "strikethrough": "s",
-    "code": "code",
-    "pre": "code",
-    "blockquote": "q",
-    "text_link": "",
-}
-_WEB: Final = re.compile(r"https?://[^\s<>\"'\\]+", re.IGNORECASE)
-_LINK: Final = re.compile(r"(https?://[^\s<>\"'\\]+[^\s<>\"'\\.,;:!?)\]])", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookedText:
-    """`tags` are of our own few; `host` is shown where a link ends."""
-
-    text: str
-    tags: tuple[str, ...] = ()
-    url: str | None = None
-    host: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Span:
-    start: int
-    end: int
-    tag: str
-    url: str | None
-
-
-def looks(text: str, entities: str | None) -> Sequence[LookedText]:
-    """By entities in JSON; what does not fit the text looks plain, as on a phone that does not know it."""
-    units = _utf16_places(text)
-    found = json.loads(entities or "[]")
-    listed = found if isinstance(found, list) else []
-    spans = [span for one in listed if (span := _span(one, units)) is not None]
-    edges = sorted({0, len(text), *(edge for span in spans for edge in (span.start, span.end))})
-    return [_looked(text, start, end, spans) for start, end in pairwise(edges)]
-
-
-def linked(text: str) -> Iterator[tuple[str, bool]]:
-    """The text in pieces, each with whether it is a web address."""
-    for place, piece in enumerate(_LINK.split(text)):
-        if piece:
-            yield piece, place % 2 == 1
-
-
-def web_only(url: object) -> str | None:
-    """An address that may stand behind a link here; no scheme but the web's."""
-    return url if isinstance(url, str) and _WEB.fullmatch(url) else None
-
-
-def _looked(text: str, start: int, end: int, spans: Sequence[_Span]) -> LookedText:
-    around = [span for span in spans if span.start <= start and end <= span.end]
-    link = next((span for span in around if span.url), None)
-    tags = tuple(dict.fromkeys(span.tag for span in around if span.tag))
-    host = _host(link.url) if link and link.end == end else ""
-    return LookedText(text=text[start:end], tags=tags, url=link.url if link else None, host=host)
-
-
-def _span(entity: object, units: Mapping[int, int]) -> _Span | None:
-    if not isinstance(entity, Mapping) or entity.get("type") not in _TELEGRAM:
-        return None
-    offset, length = entity.get("offset"), entity.get("length")
-    if type(offset) is not int or type(length) is not int:
-        return None
-    start, end = units.get(offset), units.get(offset + length)
-    if start is None or end is None or start >= end:
-        return None
-    return _Span(start=start, end=end, tag=_TELEGRAM[entity["type"]], url=web_only(entity.get("url")))
-
-
-def _utf16_places(text: str) -> dict[int, int]:
-    """Where each character begins, by the units Telegram counts."""
-    places, unit = {0: 0}, 0
-    for number, character in enumerate(text, 1):
-        unit += 2 if character > "\uffff" else 1
-        places[unit] = number
-    return places
-
-
-def _host(url: str | None) -> str:
-    try:
-        return urlsplit(url or "").hostname or ""
-    except ValueError:
-        return ""
