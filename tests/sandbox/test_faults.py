@@ -1,114 +1,132 @@
-"""Faults: read as they were written, refused with every wrong field named, and used up in the order they were armed."""
+"""Faults: the same on the phone and in the mail, as often as was asked, and refused with every wrong field named."""
 
 from __future__ import annotations
 
+import asyncio
+import smtplib
+from typing import Any
+
+import aiohttp
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from tests.patience import PATIENCE_SECONDS
+from tests.sandbox.client import Client, letter
+from tests.sandbox.hand_clock import HandClock
 
-from postroom.kernel.values.errors import ValidationError
-from postroom.sandbox.faults import ArmedFaults, Fault, FaultChannel, Mode, parse, smtp_code
-
-TELEGRAM, EMAIL = FaultChannel.TELEGRAM, FaultChannel.EMAIL
-
-
-@pytest.mark.parametrize(
-    ("payload", "fault"),
-    [
-        pytest.param({"channel": "telegram", "status": 503}, Fault(channel=TELEGRAM, status=503), id="once-by-default"),
-        pytest.param(
-            {"channel": "telegram", "times": 3, "status": 429, "retry_after": 5},
-            Fault(channel=TELEGRAM, times=3, status=429, retry_after=5),
-            id="status-with-wait",
-        ),
-        pytest.param(
-            {"channel": "email", "times": -1, "delay_seconds": 20},
-            Fault(channel=EMAIL, times=-1, delay_seconds=20.0),
-            id="delay-until-cleared",
-        ),
-        pytest.param(
-            {"channel": "email", "mode": "hang", "status": None},
-            Fault(channel=EMAIL, mode=Mode.HANG),
-            id="null-is-absent",
-        ),
-    ],
-)
-def test_a_fault_is_read_as_it_was_written(payload, fault):
-    assert parse(payload) == fault
+CUT = (aiohttp.ClientConnectionError, smtplib.SMTPServerDisconnected, ConnectionError)
+each_service = pytest.mark.parametrize("channel", ["telegram", "email"])
 
 
-@pytest.mark.parametrize(
-    ("payload", "wrong"),
-    [
-        pytest.param({}, {"channel", "body"}, id="nothing"),
-        pytest.param([], {"body", "channel"}, id="no-object"),
-        pytest.param({"channel": "sms", "status": 200, "times": 0}, {"channel", "status", "times"}, id="all-at-once"),
-        pytest.param({"channel": "email", "status": 503, "mode": "hang"}, {"mode"}, id="two-kinds"),
-        pytest.param({"channel": "email", "mode": "explode"}, {"mode"}, id="unknown-mode"),
-        pytest.param({"channel": "email", "mode": "hang", "retry_after": 1}, {"retry_after"}, id="wait-without-status"),
-        pytest.param({"channel": "email", "status": 503, "chanel": "x"}, {"chanel"}, id="unknown-key"),
-        pytest.param({"channel": "email", "status": 503, "times": -2}, {"times"}, id="times-below"),
-        pytest.param({"channel": "email", "status": 503, "times": True}, {"times"}, id="times-boolean"),
-        pytest.param({"channel": "email", "status": "503"}, {"status"}, id="status-text"),
-        pytest.param({"channel": "email", "delay_seconds": 0}, {"delay_seconds"}, id="delay-zero"),
-        pytest.param({"channel": "email", "delay_seconds": float("nan")}, {"delay_seconds"}, id="delay-not-a-number"),
-    ],
-)
-def test_every_wrong_field_is_named_at_once(payload, wrong):
-    with pytest.raises(ValidationError) as caught:
-        parse(payload)
-
-    assert {item.field for item in caught.value.fields} == wrong
+async def send(client: Client, channel: str, words: str) -> None:
+    if channel == "email":
+        await client.mail(letter(words))
+    else:
+        assert (await client.bot("sendMessage", chat_id=42, text=words))["ok"]
 
 
-@pytest.mark.parametrize(
-    ("status", "code"),
-    [
-        (503, 451),
-        (500, 451),
-        (429, 451),
-        (408, 451),
-        (404, 550),
-        (400, 550),
-        (421, 421),
-        (451, 451),
-        (550, 550),
-        (554, 554),
-    ],
-)
-def test_a_status_that_no_smtp_server_gives_is_read_as_http(status, code):
-    assert smtp_code(status) == code
+async def kept(client: Client, channel: str) -> list[str]:
+    return [mail["subject"] for mail in await client.mails()] if channel == "email" else await client.texts()
 
 
-faults = st.builds(
-    Fault,
-    channel=st.sampled_from(FaultChannel),
-    times=st.integers(1, 4),
-    status=st.integers(400, 599),
-)
+@each_service
+async def test_a_cut_after_acceptance_leaves_the_message_and_no_answer(client: Client, channel: str) -> None:
+    await client.arm(channel=channel, mode="accept_then_cut")
+
+    with pytest.raises(CUT):
+        await send(client, channel, "kept")
+
+    assert await kept(client, channel) == ["kept"]
 
 
-@given(st.lists(faults, max_size=6))
-def test_each_channel_sees_its_faults_in_order_and_each_as_often_as_asked(armed):
-    holder = ArmedFaults()
-    for fault in armed:
-        holder.arm(fault)
+@each_service
+async def test_a_refused_connection_keeps_nothing_and_the_next_is_taken(client: Client, channel: str) -> None:
+    await client.arm(channel=channel, mode="refuse")
 
-    for channel in FaultChannel:
-        expected = [fault.status for fault in armed if fault.channel is channel for _ in range(fault.times)]
-        seen = [holder.take(channel).status for _ in expected]
-        assert seen == expected
-        assert holder.take(channel) is None
-    assert holder.listed() == ()
+    with pytest.raises(CUT):
+        await send(client, channel, "lost")
+    await send(client, channel, "again")
+
+    assert await kept(client, channel) == ["again"]
 
 
-@given(st.lists(faults, min_size=1, max_size=6))
-def test_a_fault_until_cleared_is_never_used_up(armed):
-    holder = ArmedFaults()
-    everything = (Fault(channel=TELEGRAM, times=-1, mode=Mode.REFUSE), *armed)
-    for fault in everything:
-        holder.arm(fault)
+@each_service
+async def test_a_hanging_call_keeps_nothing_and_is_cut_after_two_minutes(
+    client: Client, clock: HandClock, channel: str
+) -> None:
+    await client.arm(channel=channel, mode="hang")
+    call = asyncio.create_task(send(client, channel, "lost"))
+    await clock.someone_waits()
 
-    assert [holder.take(TELEGRAM) for _ in range(3)] == [everything[0]] * 3
-    assert holder.listed() == everything
-    assert (holder.clear(), holder.take(TELEGRAM)) == (len(everything), None)
+    await clock.turn(119)
+    assert not call.done()
+    await clock.turn(1)
+
+    with pytest.raises(CUT):
+        await asyncio.wait_for(call, PATIENCE_SECONDS)
+    assert await kept(client, channel) == []
+
+
+@each_service
+async def test_a_delayed_call_keeps_the_message_at_once_and_answers_later(
+    client: Client, clock: HandClock, channel: str
+) -> None:
+    await client.arm(channel=channel, delay_seconds=20)
+    call = asyncio.create_task(send(client, channel, "slow"))
+    await clock.someone_waits()
+    assert await kept(client, channel) == ["slow"]
+
+    await clock.turn(19)
+    assert not call.done()
+    await clock.turn(1)
+
+    await asyncio.wait_for(call, PATIENCE_SECONDS)
+
+
+async def test_each_service_meets_its_faults_in_order_and_each_as_often_as_asked(client: Client) -> None:
+    for fault in ({"status": 500, "times": 2}, {"status": 403}):
+        await client.arm(channel="telegram", **fault)
+    await client.arm(channel="email", status=503)
+
+    assert (await client.bot("getMe"))["ok"] and (await client.bot("getUpdates"))["ok"]  # they send nothing
+    met = [(await client.bot("sendMessage", chat_id=42, text="x"))["http_status"] for _ in range(4)]
+
+    assert met == [500, 500, 403, 200]
+    assert (await client.get("/sandbox/faults"))["faults"] == [{"channel": "email", "times": 1, "status": 503}]
+
+
+async def test_a_fault_until_cleared_is_never_used_up(client: Client) -> None:
+    first = {"channel": "telegram", "times": -1, "status": 500}
+    second = {"channel": "email", "times": 2, "mode": "hang"}
+    await client.post("/sandbox/faults", first)
+    armed = await client.post("/sandbox/faults", second | {"status": None})
+
+    met = [(await client.bot("sendMessage", chat_id=42, text="x"))["http_status"] for _ in range(3)]
+
+    assert met == [500] * 3
+    assert armed["faults"] == (await client.get("/sandbox/faults"))["faults"] == [first, second]
+    assert (await client.delete("/sandbox/faults"))["cleared"] == 2
+    assert (await client.get("/sandbox/faults"))["faults"] == []
+    await send(client, "telegram", "x")
+
+
+WRONG: list[tuple[Any, set[str]]] = [
+    ({}, {"channel", "body"}),
+    ([1], {"channel", "body"}),
+    ({"channel": "sms", "status": 200, "times": 0}, {"channel", "status", "times"}),
+    ({"channel": "email", "status": 503, "mode": "hang"}, {"mode"}),
+    ({"channel": "email", "mode": "explode"}, {"mode"}),
+    ({"channel": "email", "mode": "hang", "retry_after": 1}, {"retry_after"}),
+    ({"channel": "email", "status": 503, "chanel": "x"}, {"chanel"}),
+    ({"channel": "email", "status": 503, "times": -2}, {"times"}),
+    ({"channel": "email", "status": 503, "times": True}, {"times"}),
+    ({"channel": "email", "status": "503"}, {"status"}),
+    ({"channel": "email", "delay_seconds": 0}, {"delay_seconds"}),
+    ({"channel": "email", "delay_seconds": float("nan")}, {"delay_seconds"}),
+]
+
+
+async def test_every_wrong_field_of_a_fault_is_named(client: Client) -> None:
+    for payload, wrong in WRONG:
+        answer = await client.post("/sandbox/faults", payload)
+
+        assert (answer["http_status"], {one["field"] for one in answer["error"]["fields"]}) == (422, wrong), payload
+    assert (await client.get("/sandbox/faults"))["faults"] == []

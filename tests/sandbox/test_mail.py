@@ -92,27 +92,17 @@ async def test_fifty_mails_at_once_are_all_kept(client: Client) -> None:
     assert len({mail["id"] for mail in mails}) == 50
 
 
-@pytest.mark.parametrize(
-    ("fault", "code"),
-    [
-        pytest.param({"status": 503}, 451, id="http-unavailable"),
-        pytest.param({"status": 429, "retry_after": 5}, 451, id="http-throttled"),
-        pytest.param({"status": 404}, 550, id="http-final"),
-        pytest.param({"status": 452}, 452, id="smtp-temporary"),
-        pytest.param({"status": 554}, 554, id="smtp-final"),
-    ],
-)
-async def test_a_status_fault_answers_the_data_and_keeps_nothing(
-    client: Client, fault: dict[str, int], code: int
-) -> None:
-    await client.arm(channel="email", **fault)
+async def test_a_status_fault_answers_the_data_and_keeps_nothing(client: Client) -> None:
+    """A status that no SMTP server gives is read as HTTP: out of order for now, or never."""
+    codes = {503: 451, 500: 451, 429: 451, 408: 451, 404: 550, 400: 550, 451: 451, 452: 452, 550: 550, 554: 554}
+    for status, code in codes.items():
+        await client.arm(channel="email", status=status, retry_after=5)
 
-    with pytest.raises(smtplib.SMTPDataError) as caught:
-        await client.mail(letter())
+        with pytest.raises(smtplib.SMTPDataError) as caught:
+            await client.mail(letter())
 
-    assert caught.value.smtp_code == code
-    assert b"sandbox fault" in caught.value.smtp_error
-    assert await client.mails() == []
+        assert caught.value.smtp_code == code, status
+        assert b"sandbox fault, retry after 5 seconds" in caught.value.smtp_error
     await client.mail(letter("again"))
     assert [mail["subject"] for mail in await client.mails()] == ["again"]
 
@@ -125,26 +115,6 @@ async def test_the_code_that_says_goodbye_also_hangs_up(client: Client) -> None:
 
     assert caught.value.smtp_code == 421
     assert await client.mails() == []
-
-
-async def test_a_cut_after_acceptance_leaves_the_mail_and_no_answer(client: Client) -> None:
-    await client.arm(channel="email", mode="accept_then_cut")
-
-    with pytest.raises((smtplib.SMTPServerDisconnected, ConnectionError)):
-        await client.mail(letter("kept"))
-
-    assert [mail["subject"] for mail in await client.mails()] == ["kept"]
-
-
-async def test_a_refused_connection_ends_before_the_greeting(client: Client) -> None:
-    await client.arm(channel="email", mode="refuse")
-
-    with pytest.raises((smtplib.SMTPServerDisconnected, ConnectionError)):
-        await client.mail(letter("lost"))
-
-    assert await client.mails() == []
-    await client.mail(letter("again"))
-    assert [mail["subject"] for mail in await client.mails()] == ["again"]
 
 
 async def test_a_connection_that_was_open_before_is_refused_at_its_next_mail(client: Client) -> None:
@@ -176,31 +146,6 @@ async def test_a_hanging_mail_keeps_nothing_and_ends_when_the_client_gives_up(cl
 
     await clock.nobody_waits()
     assert await client.mails() == []
-
-
-async def test_a_hanging_mail_is_cut_after_two_minutes(client: Client, clock: HandClock) -> None:
-    await client.arm(channel="email", mode="hang")
-    call = asyncio.create_task(client.mail(letter("lost")))
-    await clock.someone_waits()
-
-    await clock.turn(120)
-
-    with pytest.raises((smtplib.SMTPServerDisconnected, ConnectionError)):
-        await asyncio.wait_for(call, PATIENCE_SECONDS)
-    assert await client.mails() == []
-
-
-async def test_a_delayed_mail_is_kept_at_once_and_answered_later(client: Client, clock: HandClock) -> None:
-    await client.arm(channel="email", delay_seconds=20)
-    call = asyncio.create_task(client.mail(letter("slow")))
-    await clock.someone_waits()
-    assert [mail["subject"] for mail in await client.mails()] == ["slow"]
-
-    await clock.turn(19)
-    assert not call.done()
-    await clock.turn(1)
-
-    await asyncio.wait_for(call, PATIENCE_SECONDS)
 
 
 @pytest.fixture(scope="module")

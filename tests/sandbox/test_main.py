@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 
 async def test_it_runs_alone_names_its_ports_and_stops_on_sigterm(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "postroom.sandbox", "--bot-api-port", "0", "--smtp-port", "0"),
+        *(sys.executable, "-m", "postroom.sandbox", "--bot-api-port", "0", "--smtp-port", "0", "--imap-port", "0"),
         *("--ledger", str(tmp_path / "sandbox.db")),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
