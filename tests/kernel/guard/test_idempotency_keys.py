@@ -8,10 +8,9 @@ import pytest
 from tests.clock import START_US
 
 from postroom.kernel.database.engine import Database
-from postroom.kernel.guard.answered_once import StoredIdempotencyKeys
-from postroom.kernel.values.principal import KeptAnswer, KeyedCall
+from postroom.kernel.guard.answered_once import KeyedCall, StoredIdempotencyKeys
 
-ANSWER = KeptAnswer(status=201, body='{"ok":true}')
+BODY = '{"ok":true}'
 
 
 @pytest.fixture
@@ -31,12 +30,12 @@ async def test_of_calls_at_the_same_moment_one_reserves_the_id(keys: StoredIdemp
 
 async def test_the_answer_is_kept_with_what_was_said(keys: StoredIdempotencyKeys) -> None:
     await keys.claim(call("k"), "one", START_US)
-    await keys.keep(call("k"), ANSWER)
+    await keys.keep(call("k"), 201, BODY)
     await keys.release(call("k"))  # of what is answered nothing is released
 
     found = await keys.claim(call("k", fingerprint="other"), "two", START_US)
 
-    assert (found.fingerprint, found.reserved_id, found.answer) == ("f", "one", ANSWER)
+    assert (found.fingerprint, found.reserved_id, found.status, found.body) == ("f", "one", 201, BODY)
 
 
 async def test_a_key_that_came_to_nothing_is_free_again(keys: StoredIdempotencyKeys) -> None:

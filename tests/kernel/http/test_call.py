@@ -9,18 +9,12 @@ import resource
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
-import python_multipart
 from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.contract.bot_api import BotApi, Trouble, accepted, reply
 from tests.contract.connection import Listener
 from tests.contract.mail_server import MailServer
@@ -31,10 +25,7 @@ from postroom.channels.email.channel import Server, SmtpVisit
 from postroom.kernel.http import call as public_address
 from postroom.kernel.http.call import (
     MOST_BYTES,
-    FormFile,
     HttpCall,
-    MultipartForm,
-    form_of,
     is_plainly_private,
     is_public,
     out_of_descriptors,
@@ -112,56 +103,6 @@ def test_a_failure_that_does_not_say_why_is_ours_while_nothing_can_be_opened() -
         found = out_of_descriptors(OSError("a name could not be looked up"))
 
     assert isinstance(found, OutOfDescriptors)
-
-
-def file(name: str, content: bytes, form_field: str = "document") -> FormFile:
-    digest = sha256(content).hexdigest()
-    return FormFile(form_field=form_field, name=name, media_type="text/plain", sha256=digest, content=content)
-
-
-def taken_apart(form: MultipartForm) -> tuple[dict[str, bytes], dict[str, tuple[bytes, bytes]]]:
-    fields: dict[str, bytes] = {}
-    files: dict[str, tuple[bytes, bytes]] = {}
-
-    def keep(one: Any) -> None:
-        one.file_object.seek(0)
-        files[one.field_name.decode()] = (one.file_name, one.file_object.read())
-
-    headers = {"Content-Type": form.content_type.encode(), "Content-Length": str(len(form.content)).encode()}
-    python_multipart.parse_form(
-        headers, BytesIO(form.content), lambda one: fields.update({one.field_name.decode(): one.value}), keep
-    )
-    return fields, files
-
-
-@given(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=80), st.binary(max_size=300))
-def test_every_name_and_every_byte_comes_out_as_it_went_in(name: str, content: bytes) -> None:
-    fields, files = taken_apart(form_of({"chat_id": "5", "caption": name}, [file(name, content)]))
-
-    assert fields == {"chat_id": b"5", "caption": name.encode()}
-    assert files["document"][1] == content
-    assert files["document"][0].decode() == name
-
-
-def test_a_name_ends_no_header() -> None:
-    form = form_of({}, [file('a"\r\nX-Evil: 1\r\n\r\n', b"x")])
-
-    assert b"\r\nX-Evil" not in form.content
-
-
-def test_the_same_things_make_the_same_bytes_and_others_do_not() -> None:
-    one, other = form_of({"a": "1"}, [file("n", b"x")]), form_of({"a": "1"}, [file("n", b"y")])
-
-    assert one == form_of({"a": "1"}, [file("n", b"x")])
-    assert one.content_type != other.content_type
-
-
-def test_a_file_that_holds_another_forms_bytes_stays_whole() -> None:
-    inner = form_of({"a": "1"}, [file("n", b"x")]).content
-
-    _, files = taken_apart(form_of({"a": "1"}, [file("n", inner)]))
-
-    assert files["document"][1] == inner
 
 
 class Silence(Listener):

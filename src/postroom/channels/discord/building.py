@@ -13,9 +13,11 @@ from typing import Final, assert_never
 from urllib.parse import quote, urlsplit
 
 from postroom.channels.shared import (
+    MultipartForm,
     check_text,
     fits_a_button,
     form_files,
+    form_of,
     linked,
     one_line,
     plain_name,
@@ -24,7 +26,6 @@ from postroom.channels.shared import (
     with_links,
 )
 from postroom.kernel.http.answers import JsonBody, JsonObject, asked_seconds, broken, objects_in, throttled
-from postroom.kernel.http.call import MultipartForm, form_of
 from postroom.kernel.text.rich import (
     RichText,
     SpanStyle,

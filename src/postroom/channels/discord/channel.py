@@ -32,9 +32,9 @@ from postroom.channels.discord.building import (
 )
 from postroom.channels.discord.gateway import Gateway, GatewayIntent, GatewayNeeds, GatewayStart, inbound_event
 from postroom.channels.discord.kind import DISCORD, DiscordAccount
-from postroom.channels.shared import asked, base_url, blameless, check_files, fetched, is_at, read_file
+from postroom.channels.shared import MultipartForm, asked, base_url, blameless, check_files, fetched, is_at, read_file
 from postroom.kernel.http.answers import JsonBody, JsonObject, json_object, provider_words, wait_seconds
-from postroom.kernel.http.call import HttpAnswer, HttpCall, MultipartForm
+from postroom.kernel.http.call import HttpAnswer, HttpCall
 from postroom.kernel.values.errors import (
     OutcomeUncertain,
     PostroomError,

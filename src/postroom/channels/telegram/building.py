@@ -11,9 +11,11 @@ from itertools import accumulate
 from typing import Final
 
 from postroom.channels.shared import (
+    MultipartForm,
     before_files,
     fits_a_button,
     form_files,
+    form_of,
     linked,
     one_line,
     token_of,
@@ -21,7 +23,6 @@ from postroom.channels.shared import (
     with_links,
 )
 from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, asked_seconds, broken, objects_in, throttled
-from postroom.kernel.http.call import MultipartForm, form_of
 from postroom.kernel.text.rich import (
     MISSING,
     TEXT_LIMIT,

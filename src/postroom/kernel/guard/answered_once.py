@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -32,6 +32,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from postroom.kernel.database.engine import Database, write_twice
+from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.schema import SHARED, metadata
 from postroom.kernel.guard.http import RESERVED_ID, read_body, replayed
 from postroom.kernel.running.clock import Clock
@@ -41,9 +42,6 @@ from postroom.kernel.values.principal import (
     HEADER,
     MAX_KEY_CHARACTERS,
     PRINCIPAL,
-    KeptAnswer,
-    KeyClaim,
-    KeyedCall,
     Principal,
     checked_key,
     refuse_key,
@@ -57,6 +55,30 @@ _PARAMETER: Final = {
     "description": "The same key and content answer as at first and do nothing more; other content is refused.",
     "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARACTERS, "pattern": "^[!-~]+$"},
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedCall:
+    """Who calls under which key; `fingerprint` is what the call says."""
+
+    caller: str
+    key: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyClaim:
+    """
+    The first call under a key, with its answer.
+
+    `reserved_id` is the id of what that call makes: should it be cut short, the next one finds what is
+    there already. Without a status it is under way, or was cut short.
+    """
+
+    fingerprint: str
+    reserved_id: str
+    status: int | None = None
+    body: str | None = None
 
 
 class AnsweredOnce:
@@ -115,8 +137,8 @@ class AnsweredOnce:
             claim = await self._keys.claim(call, self._mint(now), now)
             if claim.fingerprint != call.fingerprint:
                 raise Refused(Code.KEY_REUSED, "this idempotency key was used for another call")
-            if claim.answer is not None:
-                return Response(claim.answer.body, claim.answer.status, media_type="application/json")
+            if claim.status is not None:
+                return Response(claim.body, claim.status, media_type="application/json")
             answer = await _collected(self._app, {**scope, RESERVED_ID: claim.reserved_id}, receive)
             with suppress(StoreUnavailable):  # the work is done; the next call makes the answer again
                 await self._settle(call, answer)
@@ -126,7 +148,7 @@ class AnsweredOnce:
         if 400 <= answer.status_code < 500:
             await self._keys.release(call)
         elif answer.status_code < 300 and len(answer.body) <= _MOST_KEPT_BYTES:
-            await self._keys.keep(call, KeptAnswer(status=answer.status_code, body=bytes(answer.body).decode()))
+            await self._keys.keep(call, answer.status_code, bytes(answer.body).decode())
 
 
 async def _collected(app: ASGIApp, scope: Scope, receive: Receive) -> Response:
@@ -198,22 +220,16 @@ class StoredIdempotencyKeys:
 
         def work(connection: Connection) -> KeyClaim:
             if known := connection.execute(select(idempotency_keys).where(_of(call))).first():
-                return _claim(known)
-            row = {**asdict(call), "reserved_id": reserved_id, "created_at": now_us}
+                return read(KeyClaim, known)
+            row = values(call, reserved_id=reserved_id, created_at=now_us)
             connection.execute(insert(idempotency_keys), row)
             self._forget_oldest(connection, call.caller)
-            return KeyClaim(fingerprint=call.fingerprint, reserved_id=reserved_id, answer=None)
+            return KeyClaim(fingerprint=call.fingerprint, reserved_id=reserved_id)
 
         return await write_twice(self._database, work)
 
-    async def find(self, caller: str, key: str) -> KeyClaim | None:
-        """Without claiming it."""
-        wanted = select(idempotency_keys).where(idempotency_keys.c.caller == caller, idempotency_keys.c.key == key)
-        row = await self._database.read(lambda connection: connection.execute(wanted).first())
-        return None if row is None else _claim(row)
-
-    async def keep(self, call: KeyedCall, answer: KeptAnswer) -> None:
-        kept = update(idempotency_keys).where(_of(call)).values(status=answer.status, body=answer.body)
+    async def keep(self, call: KeyedCall, status: int, body: str) -> None:
+        kept = update(idempotency_keys).where(_of(call)).values(status=status, body=body)
         await self._database.write(lambda connection: connection.execute(kept).rowcount)
 
     async def release(self, call: KeyedCall) -> None:
@@ -230,8 +246,3 @@ class StoredIdempotencyKeys:
 
 def _of(call: KeyedCall) -> ColumnElement[bool]:
     return and_(idempotency_keys.c.caller == call.caller, idempotency_keys.c.key == call.key)
-
-
-def _claim(row: Any) -> KeyClaim:
-    answer = KeptAnswer(status=row.status, body=row.body) if row.status is not None else None
-    return KeyClaim(fingerprint=row.fingerprint, reserved_id=row.reserved_id, answer=answer)

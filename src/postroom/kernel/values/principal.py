@@ -215,35 +215,6 @@ MAX_KEY_CHARACTERS: Final = 255
 _FIELD_CHARACTERS: Final = range(8, 129)  # what the field of an envelope may have
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyedCall:
-    """Who calls under which key; `fingerprint` is what the call says."""
-
-    caller: str
-    key: str
-    fingerprint: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptAnswer:
-    status: int
-    body: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyClaim:
-    """
-    The first call under a key.
-
-    `reserved_id` is the id of what that call makes: should it be cut short, the next one finds what is
-    there already. Without an answer it is under way, or was cut short.
-    """
-
-    fingerprint: str
-    reserved_id: str
-    answer: KeptAnswer | None
-
-
 def checked_key(values: list[str]) -> str | None:
     """The key that the headers give; raises Refused when it is none."""
     if not values:
