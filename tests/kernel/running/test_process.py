@@ -40,7 +40,9 @@ def test_those_who_start_at_once_have_the_same_key(tmp_path: Path) -> None:
         assert len(set(pool.map(lambda _: household_key(tmp_path, "buttons"), range(16)))) == 1
 
 
-UNSEEN = """
+PROGRAMS = {
+    "those who look for it find none": (
+        """
 from postroom.kernel.running.process import do_without
 do_without("rich")
 import structlog, sys
@@ -48,29 +50,21 @@ try:
     import rich
 except ImportError:
     print("none", [name for name in sys.modules if name.startswith("rich.")])
-"""
-THERE_ALREADY = """
+""",
+        "none []",
+    ),
+    "what is imported already stays": (
+        """
 import json
 from postroom.kernel.running.process import do_without
 do_without("json")
 import json
 print(json.dumps("stays"))
-"""
-
-
-def said_by(program: str) -> str:
-    return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.strip()
-
-
-def test_those_who_look_for_it_find_none() -> None:
-    assert said_by(UNSEEN) == "none []"
-
-
-def test_what_is_imported_already_stays() -> None:
-    assert said_by(THERE_ALREADY) == '"stays"'
-
-
-_SCRIPT = """
+""",
+        '"stays"',
+    ),
+    "what was there at the start is not looked at again, and a cycle still goes by itself": (
+        """
 import gc, weakref
 from postroom.kernel.running.process import collect_less_often
 
@@ -87,32 +81,22 @@ kept = []
 while gone() is not None and len(kept) < 1_000_000:
     kept.append([])
 print(gc.get_freeze_count() > 0, gone() is None)
-"""
-
-
-def test_what_was_there_at_the_start_is_not_looked_at_again_and_a_cycle_still_goes_by_itself() -> None:
-    ran = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, timeout=60, check=True)
-
-    assert ran.stdout.split() == ["True", "True"]
-
-
-_COMMAND = """
+""",
+        "True True",
+    ),
+    "a command does not take its source apart at its end": (
+        """
 import atexit, gc
 atexit.register(lambda: print(gc.get_freeze_count() > 0))
 from postroom.kernel.running.process import collect_little
 
 collect_little()
 print(gc.isenabled(), gc.get_freeze_count())
-"""
-
-
-def test_a_command_does_not_take_its_source_apart_at_its_end() -> None:
-    ran = subprocess.run([sys.executable, "-c", _COMMAND], capture_output=True, text=True, timeout=60, check=True)
-
-    assert ran.stdout.split() == ["True", "0", "True"]
-
-
-PROGRAM = """
+""",
+        "True 0\nTrue",
+    ),
+    "models are complete once they are used": (
+        """
 from postroom.kernel.running.process import build_models_when_used
 build_models_when_used()
 from pydantic import BaseModel, ValidationError
@@ -131,13 +115,17 @@ try:
 except ValidationError as error:
     print(error.error_count())
 print(mcp_types.Tool(name="ask", input_schema={}).name)
-"""
+""",
+        "False False\nAda True\n1\nask",
+    ),
+}
 
 
-def test_they_are_complete_once_they_are_used() -> None:
-    ran = subprocess.run([sys.executable, "-c", PROGRAM], check=True, capture_output=True, text=True)
+@pytest.mark.parametrize(("program", "said"), PROGRAMS.values(), ids=PROGRAMS)
+def test_a_process_is_set_up_for_what_it_does(program: str, said: str) -> None:
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
 
-    assert ran.stdout.split("\n")[:4] == ["False False", "Ada True", "1", "ask"]
+    assert ran.stdout.strip() == said
 
 
 def test_what_is_sealed_can_be_opened_again() -> None:

@@ -260,21 +260,6 @@ def a_request(gone: asyncio.Event) -> Request:
     return Request({"type": "http", "method": "GET", "path": "/", "headers": []}, receive)
 
 
-async def test_what_is_done_in_time_is_the_answer() -> None:
-    async def work() -> str:
-        return "done"
-
-    assert await while_connected(a_request(asyncio.Event()), work()) == "done"
-
-
-async def test_an_error_of_the_work_is_the_callers() -> None:
-    async def work() -> str:
-        raise ValueError("wrong")
-
-    with pytest.raises(ValueError, match="wrong"):
-        await while_connected(a_request(asyncio.Event()), work())
-
-
 async def test_the_work_is_cancelled_when_its_caller_has_gone() -> None:
     gone, cancelled = asyncio.Event(), asyncio.Event()
 

@@ -15,9 +15,8 @@ import pytest
 from mcp.client import Client
 from mcp.server.extension import Extension
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, ElicitationCapability, InputRequiredResult, TextContent, ToolAnnotations
+from mcp_types import CallToolResult, ElicitationCapability, InputRequiredResult, TextContent
 from mcp_types.version import LATEST_MODERN_VERSION
 from starlette.types import Message
 from tests.architecture.tree import SOURCE, source_files
@@ -27,15 +26,10 @@ from tests.patience import PATIENCE_SECONDS
 from postroom.kernel.serving import REVISION
 from postroom.kernel.serving.mcp import (
     add_extension,
-    answer_of,
-    call_context,
     keep_request_state,
     look_once_for_param_headers,
-    run,
     streaming,
     takes_forms,
-    tool_named,
-    unchecked_tool,
 )
 
 BOUNDS = {"serving": {"mcp_sessions": 6, "mcp_sessions_per_caller": 3}}
@@ -177,41 +171,6 @@ def a_server() -> MCPServer[Any]:
 
     server.add_tool(double)
     return server
-
-
-async def test_a_call_from_inside_checks_arguments_and_answers_in_structure() -> None:
-    server: MCPServer[Any] = MCPServer("one")
-
-    def greet(name: str, context: Context[Any, Any]) -> dict[str, Any]:
-        return {"text": f"{cast(str, context)} {name}"}
-
-    server.add_tool(greet)
-    context, tool = call_context("greet", {"name": "Ada"}, "Hello"), tool_named(server, "greet")
-    assert context.params is not None and tool is not None
-    result = await run(tool, context.params["arguments"], context.request)
-
-    assert answer_of(tool, result) == {"text": "Hello Ada"}
-    assert (context.method, context.protocol_version, context.meta) == ("tools/call", REVISION, None)
-    with pytest.raises(ToolError):
-        await run(tool, {"name": {}}, "Hello")
-
-
-def test_a_tool_is_known_by_its_name() -> None:
-    assert tool_named(a_server(), "double") is not None
-    assert tool_named(a_server(), "triple") is None
-
-
-async def test_an_unchecked_tool_gets_its_arguments_as_they_came() -> None:
-    async def echo(arguments: dict[str, Any], context: Context[Any, Any]) -> CallToolResult:
-        return CallToolResult(content=[TextContent(type="text", text=repr(arguments))])
-
-    schema = {"type": "object", "properties": {"number": {"type": "integer"}}}
-    tool = unchecked_tool(echo, name="echo", description="", parameters=schema, annotations=ToolAnnotations())
-    server: MCPServer[Any] = MCPServer("one", tools=[tool])
-    async with Client(server) as client:
-        answer = await client.call_tool("echo", {"number": "three", "other": [1]})
-
-    assert [one.text for one in answer.content if isinstance(one, TextContent)] == ["{'number': 'three', 'other': [1]}"]
 
 
 def test_a_tool_that_declares_no_headers_has_no_schema_to_hold_them_against() -> None:
