@@ -12,7 +12,7 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import Person
-from postroom.people.names.resolve import Confirmer, Resolver
+from postroom.people.names.resolve import Resolver
 from postroom.people.person_rules import new_contact
 from postroom.people.store.people import StoredMemory, StoredPeople
 
@@ -22,7 +22,6 @@ class Shelf:
     contacts: StoredPeople
     memory: StoredMemory
     resolver: Resolver
-    confirmer: Confirmer
     clock: FakeClock
 
     async def add(
@@ -42,6 +41,11 @@ def shelf(database: Database, clock: FakeClock) -> Shelf:
     numbers = itertools.count()
     contacts = StoredPeople(database, IdMint().mint, ())
     memory = StoredMemory(database)
-    resolver = Resolver(books=contacts, memories=memory, clock=clock, new_token=lambda: f"token-number-{next(numbers)}")
-    confirmer = Confirmer(resolver=resolver, mint=IdMint().mint)
-    return Shelf(contacts, memory, resolver, confirmer, clock)
+    resolver = Resolver(
+        books=contacts,
+        memories=memory,
+        clock=clock,
+        new_token=lambda: f"token-number-{next(numbers)}",
+        mint=IdMint().mint,
+    )
+    return Shelf(contacts, memory, resolver, clock)

@@ -41,7 +41,7 @@ from postroom.overview.audit import AuditPages, audit_section
 from postroom.people.desk import PeopleDesk
 from postroom.people.devices.push import Devices, StoredPushDevices
 from postroom.people.model import NewPerson, Overruled, PersonAddress, PersonRole, distinct
-from postroom.people.names.resolve import Confirmer, Resolver
+from postroom.people.names.resolve import Resolver
 from postroom.people.pairing import Codes, FirstHere, Pairing, PairingEar
 from postroom.people.people import People
 from postroom.people.person_rules import further_addresses, new_contact, vouched
@@ -175,14 +175,17 @@ def build_desk(place: Premises, tokens: TokenFile, ring: Callable[[], object] = 
     """`ring` wakes those who send links that prove an address."""
     store = place.store
     resolver = Resolver(
-        books=store.people, memories=store.memory, clock=place.clock, new_token=lambda: secrets.token_urlsafe(24)
+        books=store.people,
+        memories=store.memory,
+        clock=place.clock,
+        new_token=lambda: secrets.token_urlsafe(24),
+        mint=store.ids.mint,
     )
     pairing = build_pairing(place, ring)
     return PeopleDesk(
         people=pairing.people,
         pairing=pairing,
         resolver=resolver,
-        confirmer=Confirmer(resolver=resolver, mint=store.ids.mint),
         histories=store.histories,
         agency=agency_of(place.settings, tokens),
     )

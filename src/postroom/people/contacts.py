@@ -167,7 +167,7 @@ class ConfirmContact(PeopleAct[ConfirmAnswer]):
 
     async def do(self, call: Desk) -> ConfirmAnswer:
         chosen = self.choice or self.agent_address
-        memory = await call.work.confirmer.confirm(
+        memory = await call.work.resolver.confirm(
             call.work.book(call.caller, self.owner_agent),
             self.query,
             token=self.resolution_token,

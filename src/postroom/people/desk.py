@@ -8,7 +8,7 @@ from postroom.conversations.history import Histories
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import Agency, Principal, Role
 from postroom.people.model import Person
-from postroom.people.names.resolve import Confirmer, Resolver
+from postroom.people.names.resolve import Resolver
 from postroom.people.pairing import Pairing
 from postroom.people.people import People
 
@@ -19,7 +19,6 @@ class PeopleDesk:
     """Of the household's own book."""
     pairing: Pairing
     resolver: Resolver
-    confirmer: Confirmer
     histories: Histories
     agency: Agency
 

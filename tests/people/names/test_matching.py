@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.people.model import MatchType, Person, PersonRole
+from postroom.people.model import MatchType, Person
 from postroom.people.names.matching import match, similarity
 from postroom.people.names.normalise import keys_of
 from postroom.people.names.resolve import is_called
@@ -19,11 +19,6 @@ ANN = Person(
     name="Łucja Martin",
     aliases=("Grandma", "Mum"),
     agent_address="agent://contact/p1",
-    role=PersonRole.CONTACT,
-    trusted=False,
-    zone=None,
-    language=None,
-    addresses=(),
     source="api",
     created_at_us=1,
     updated_at_us=1,

@@ -23,7 +23,7 @@ async def asked(shelf: Shelf, query: str) -> Resolution:
 
 
 async def confirm(shelf: Shelf, query: str, token: str | None = None, address: str | None = None) -> None:
-    await shelf.confirmer.confirm(HOUSEHOLD_OWNER, query, token=token, address=address, by_person=False)
+    await shelf.resolver.confirm(HOUSEHOLD_OWNER, query, token=token, address=address, by_person=False)
 
 
 async def renamed(shelf: Shelf, contact: Person, name: str, telegram: str | None) -> None:
@@ -93,7 +93,7 @@ async def test_a_token_is_for_its_own_words_and_owner(shelf: Shelf) -> None:
     with pytest.raises(Refused):
         await confirm(shelf, "Mario Rossi", token)
     with pytest.raises(Refused):
-        await shelf.confirmer.confirm("agent://user/eve", "Marta Rossi", token=token, by_person=False)
+        await shelf.resolver.confirm("agent://user/eve", "Marta Rossi", token=token, by_person=False)
 
 
 async def test_of_several_candidates_the_token_says_which(shelf: Shelf) -> None:
@@ -184,7 +184,7 @@ async def test_without_a_token_only_somebody_the_words_could_mean_is_remembered(
 async def test_a_person_may_say_whom_any_words_mean(shelf: Shelf) -> None:
     maria = await shelf.add("Maria Rossi")
 
-    memory = await shelf.confirmer.confirm(HOUSEHOLD_OWNER, "mum", address=maria.agent_address, by_person=True)
+    memory = await shelf.resolver.confirm(HOUSEHOLD_OWNER, "mum", address=maria.agent_address, by_person=True)
 
     assert (await asked(shelf, "Mum")).match_type is MatchType.MEMORY
     assert [one.id for one in await shelf.memory.listed(HOUSEHOLD_OWNER, after=None, limit=9)] == [memory.id]
@@ -194,9 +194,7 @@ async def test_a_person_may_say_whom_any_words_mean(shelf: Shelf) -> None:
 
 async def test_the_same_choice_again_is_counted(shelf: Shelf) -> None:
     maria = await shelf.add("Maria Rossi")
-    confirm_again = partial(
-        shelf.confirmer.confirm, HOUSEHOLD_OWNER, "mum", address=maria.agent_address, by_person=True
-    )
+    confirm_again = partial(shelf.resolver.confirm, HOUSEHOLD_OWNER, "mum", address=maria.agent_address, by_person=True)
     await confirm_again()
 
     assert (await confirm_again()).confirm_count == 2

@@ -45,6 +45,7 @@ class Resolver:
     memories: StoredMemory
     clock: Clock
     new_token: Callable[[], str]
+    mint: Callable[[int], str]
     _held: dict[str, tuple[int, Book]] = field(default_factory=dict)
     _turns: dict[str, asyncio.Lock] = field(default_factory=dict)  # to change a book, or to look through it in a thread
 
@@ -156,6 +157,76 @@ class Resolver:
             oldest = next(iter(self._held))
             del self._held[oldest]
             self._turns.pop(oldest, None)
+
+    # Remember whom a person meant, on proof that a person was asked.
+
+    async def confirm(
+        self,
+        owner_agent: str,
+        query: str,
+        *,
+        token: str | None = None,
+        address: str | None = None,
+        source: ConfirmSource = ConfirmSource.USER_CHOICE,
+        by_person: bool,
+    ) -> Remembered:
+        """
+        A choice under a token, or of an address.
+
+        A model may only confirm what was put to it as a choice; a person may choose anybody in the book.
+        """
+        keys, now_us = keys_of(query), self.clock.now_us()
+        token_hash = None
+        if token:
+            offer = await self._offer_under(owner_agent, keys, token, now_us)
+            token_hash, chosen = offer.token_hash, _choice(offer, token.partition(".")[2], address)
+        else:
+            chosen = await self._by_address(owner_agent, query, address or "", by_person)
+        glance = await self.memories.glance(owner_agent, keys.normal, "")
+        found = await self.search(owner_agent, keys, glance.version)
+        wanted = Remembered(
+            id=self.mint(now_us),
+            owner_agent=owner_agent,
+            query=keys.normal,
+            contact_id=chosen.contact_id,
+            agent_address=chosen.agent_address,
+            alias=chosen.display_name if chosen.alias == chosen.agent_address else chosen.alias,
+            fingerprint=chosen.fingerprint,
+            rival=standing(chosen.contact_id, found)[1],
+            book_version=glance.version,
+            source=str(source),
+            confirm_count=1,
+            created_at_us=now_us,
+            confirmed_at_us=now_us,
+        )
+        memory = await self.memories.remember(wanted, token_hash)
+        if memory is None:
+            raise Refused(Code.RESOLUTION_STALE, "the contact changed since it was shown; resolve the name again")
+        return memory
+
+    async def _offer_under(self, owner_agent: str, keys: Keys, token: str, now_us: int) -> Offer:
+        offer = await self.memories.offered(hash_token(token.partition(".")[0]), owner_agent, now_us)
+        if offer is None or offer.query != keys.normal:
+            raise Refused(
+                Code.RESOLUTION_EXPIRED,
+                "the resolution_token is unknown, used, expired or for another name; resolve the name again",
+            )
+        return offer
+
+    async def _by_address(self, owner_agent: str, query: str, address: str, by_person: bool) -> Candidate:
+        if by_person:
+            contact = await self.books.by_address(owner_agent, address)
+            shown = (await self.resolve(owner_agent, address)).candidates if contact else ()
+        else:
+            shown = (await self.resolve(owner_agent, query)).candidates
+        for candidate in shown:
+            if candidate.contact_id and candidate.agent_address == address:
+                return candidate
+        raise Refused(
+            Code.CONTACT_NOT_FOUND,
+            "nobody with this address in this book has a name like this one; "
+            "add it there as an alias, or let a person confirm it",
+        )
 
 
 def hash_token(token: str) -> str:
@@ -302,81 +373,7 @@ def standing(contact_id: str, found: Sequence[FoundEntry]) -> tuple[float, float
     return mine, others
 
 
-# Remember whom a person meant, on proof that a person was asked.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confirmer:
-    resolver: Resolver
-    mint: Callable[[int], str]
-
-    async def confirm(
-        self,
-        owner_agent: str,
-        query: str,
-        *,
-        token: str | None = None,
-        address: str | None = None,
-        source: ConfirmSource = ConfirmSource.USER_CHOICE,
-        by_person: bool,
-    ) -> Remembered:
-        """
-        A choice under a token, or of an address.
-
-        A model may only confirm what was put to it as a choice; a person may choose anybody in the book.
-        """
-        keys, now_us = keys_of(query), self.resolver.clock.now_us()
-        token_hash = None
-        if token:
-            offer = await self._offer(owner_agent, keys, token, now_us)
-            token_hash, chosen = offer.token_hash, _choice(offer, token.partition(".")[2], address)
-        else:
-            chosen = await self._by_address(owner_agent, query, address or "", by_person)
-        glance = await self.resolver.memories.glance(owner_agent, keys.normal, "")
-        found = await self.resolver.search(owner_agent, keys, glance.version)
-        wanted = Remembered(
-            id=self.mint(now_us),
-            owner_agent=owner_agent,
-            query=keys.normal,
-            contact_id=chosen.contact_id,
-            agent_address=chosen.agent_address,
-            alias=chosen.display_name if chosen.alias == chosen.agent_address else chosen.alias,
-            fingerprint=chosen.fingerprint,
-            rival=standing(chosen.contact_id, found)[1],
-            book_version=glance.version,
-            source=str(source),
-            confirm_count=1,
-            created_at_us=now_us,
-            confirmed_at_us=now_us,
-        )
-        memory = await self.resolver.memories.remember(wanted, token_hash)
-        if memory is None:
-            raise Refused(Code.RESOLUTION_STALE, "the contact changed since it was shown; resolve the name again")
-        return memory
-
-    async def _offer(self, owner_agent: str, keys: Keys, token: str, now_us: int) -> Offer:
-        offer = await self.resolver.memories.offered(hash_token(token.partition(".")[0]), owner_agent, now_us)
-        if offer is None or offer.query != keys.normal:
-            raise Refused(
-                Code.RESOLUTION_EXPIRED,
-                "the resolution_token is unknown, used, expired or for another name; resolve the name again",
-            )
-        return offer
-
-    async def _by_address(self, owner_agent: str, query: str, address: str, by_person: bool) -> Candidate:
-        if by_person:
-            contact = await self.resolver.books.by_address(owner_agent, address)
-            shown = (await self.resolver.resolve(owner_agent, address)).candidates if contact else ()
-        else:
-            shown = (await self.resolver.resolve(owner_agent, query)).candidates
-        for candidate in shown:
-            if candidate.contact_id and candidate.agent_address == address:
-                return candidate
-        raise Refused(
-            Code.CONTACT_NOT_FOUND,
-            "nobody with this address in this book has a name like this one; "
-            "add it there as an alias, or let a person confirm it",
-        )
+# Which of the candidates that were offered under a token is meant.
 
 
 def _choice(offer: Offer, place: str, address: str | None) -> Candidate:
