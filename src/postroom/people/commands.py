@@ -172,11 +172,15 @@ _PERSON: Final = Telling(
 def list_people(home: Home = None, database: Database = None, json: Json = False) -> None:
     """Everybody, by name."""
     found = _by_name(everybody(_performing(home, database)))
-    if json:
-        say_json([one.model_dump(mode="json") for one in found])
+    _tell(json, [one.model_dump(mode="json") for one in found], map(person_line, found))
+
+
+def _tell(as_json: bool, shape: object, lines: Iterable[str]) -> None:
+    if as_json:
+        say_json(shape)
         return
-    for one in found:
-        say(person_line(one))
+    for line in lines:
+        say(line)
 
 
 def _by_name(people: Iterable[PersonBody]) -> list[PersonBody]:
@@ -190,11 +194,7 @@ add_command(people_app, CreatePerson, _performing, _PERSON)
 def show(who: Who, home: Home = None, database: Database = None, json: Json = False) -> None:
     """Who this is and where they are reached."""
     person = one_called(_performing(home, database), who)
-    if json:
-        say_json(person.model_dump(mode="json"))
-        return
-    for line in person_lines(person):
-        say(line)
+    _tell(json, person.model_dump(mode="json"), person_lines(person))
 
 
 @people_app.command("edit")
@@ -296,10 +296,7 @@ def remove(
         complain("Nothing was removed.")
         raise typer.Exit(1)
     perform(made(DeletePerson, person=person.person_id))
-    if json:
-        say_json({"removed": person.person_id, "name": person.name})
-    else:
-        say(plain(f"{person.name} was removed."))
+    _tell(json, {"removed": person.person_id, "name": person.name}, [plain(f"{person.name} was removed.")])
 
 
 @people_app.command("history")
@@ -317,14 +314,11 @@ def history(
     wanted = {"person": person.person_id, "butler": asked.butler, "channel": asked.channel}
     pages = _pages(perform, ListSentToPerson, min(limit, MOST_LISTED), **wanted)
     found: list[HistoryBody] = list(islice((one for page in pages for one in page.history), limit))
-    if json:
-        say_json([one.model_dump(mode="json") for one in found])
-        return
-    zone = reader_zone(_settings(home, database), home, database) if found else ""
-    for one in found:
-        say(history_line(one, person.name, zone))
-    if not found:
-        say(plain(f"Nothing was said with {person.name}."))
+    lines = [plain(f"Nothing was said with {person.name}.")]
+    if found and not json:
+        zone = reader_zone(_settings(home, database), home, database)
+        lines = [history_line(one, person.name, zone) for one in found]
+    _tell(json, [one.model_dump(mode="json") for one in found], lines)
 
 
 # -- `postroom contacts`: the people this household can write to --
@@ -335,13 +329,9 @@ def list_contacts(home: Home = None, database: Database = None, json: Json = Fal
     """Everybody in the household's book, by name."""
     known = everybody(_performing(home, database))
     found = _by_name(one for one in known if one.role is not PersonRole.OWNER and one.source != SIGN_IN)
-    if json:
-        say_json([_contact(one) for one in found])
-        return
-    for one in found:
-        say(_line(one, [], lambda place: f"{place.channel} {place.address}"))
-    if not found:
-        say("No contacts yet: `postroom contacts import FILE`, or [[contacts]] in the settings.")
+    lines = [_line(one, [], lambda place: f"{place.channel} {place.address}") for one in found]
+    none_yet = "No contacts yet: `postroom contacts import FILE`, or [[contacts]] in the settings."
+    _tell(json, [_contact(one) for one in found], lines or [none_yet])
 
 
 def _contact(one: PersonBody) -> dict[str, Any]:
@@ -380,13 +370,10 @@ def import_people_file(
             done = perform(made(ImportContacts, format=CardFormat.CSV, content=table))
             created, updated = created + done.created, updated + done.updated
             show_done(number, len(tables))
-    if json:
-        skipped = [{"card": card, "reason": reason} for card, reason in cards.skipped]
-        say_json({"created": created, "updated": updated, "skipped": skipped})
-        return
-    say(f"{created} new, {updated} added to, {len(cards.skipped)} left out.")
-    for card, reason in cards.skipped:
-        say(f"  card {card}: {reason}")
+    skipped = [{"card": card, "reason": reason} for card, reason in cards.skipped]
+    lines = [f"{created} new, {updated} added to, {len(skipped)} left out."]
+    lines += [f"  card {card}: {reason}" for card, reason in cards.skipped]
+    _tell(json, {"created": created, "updated": updated, "skipped": skipped}, lines)
 
 
 # -- `postroom pair`: a person proves that an address is theirs --
@@ -398,12 +385,8 @@ def pair(home: Home = None, database: Database = None, json: Json = False, **typ
     asked, perform = read_typed(PairPerson, typed, PAIR), _performing(home, database)
     person = one_called(perform, asked.person)
     started: PairAnswer = perform(asked.model_copy(update={"person": person.person_id}))
-    if json:
-        about = {"person_id": person.person_id, "name": person.name, "channel": asked.channel}
-        say_json({**about, **started.model_dump(exclude={"ok"})})
-        return
-    for line in pairing_lines(person.name, asked.channel, started):
-        say(line)
+    about = {"person_id": person.person_id, "name": person.name, "channel": asked.channel}
+    _tell(json, {**about, **started.model_dump(exclude={"ok"})}, pairing_lines(person.name, asked.channel, started))
 
 
 # -- A person as a terminal shows them: names first, ids last --
