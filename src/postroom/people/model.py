@@ -102,10 +102,6 @@ class Person(NewPerson):
         return NewPerson(**{one.name: getattr(self, one.name) for one in fields(NewPerson)})
 
     @property
-    def is_reachable(self) -> bool:
-        return bool(self.addresses)
-
-    @property
     def fingerprint(self) -> str:
         """Changes when a message to this person would arrive somewhere else."""
         places = [[one.channel, one.address] for one in self.addresses]

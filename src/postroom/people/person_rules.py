@@ -251,11 +251,11 @@ def vouched(
 def rewritten(known: Person, contact: NewPerson) -> NewPerson:
     """The person as the contact was written anew; what a contact has no words for stays as it is."""
     return replace(
-        contact,
-        role=known.role,
-        zone=known.zone,
-        language=known.language,
-        default_butler=known.default_butler,
+        known.as_written,
+        name=contact.name,
+        aliases=contact.aliases,
+        agent_address=contact.agent_address,
+        trusted=contact.trusted,
         addresses=tuple(sorted(_places(known, contact.addresses), key=lambda one: one.rank)),
     )
 

@@ -61,15 +61,6 @@ async def test_what_did_not_change_keeps_its_entries(contacts: StoredPeople) -> 
     assert {entry.alias for entry in await contacts.entries(OWNER, after - before)} == {"Robbie"}
 
 
-async def test_contacts_are_read_page_by_page(contacts: StoredPeople) -> None:
-    made = [await contacts.create(OWNER, new_contact(name=f"P {n}"), source="api", now_us=1) for n in range(5)]
-
-    first = await contacts.page(OWNER, after=None, limit=3)
-    rest = await contacts.page(OWNER, after=first[-1].id, limit=3)
-
-    assert [one.id for one in (*first, *rest)] == [one.id for one in made]
-
-
 async def test_cards_join_the_contact_they_belong_to(contacts: StoredPeople) -> None:
     bob = await contacts.create(OWNER, new_contact(name="Bob Miller", email="bob@x.org"), source="api", now_us=1)
     cards = [

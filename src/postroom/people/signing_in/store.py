@@ -32,7 +32,6 @@ from postroom.kernel.database.schema import SHARED, metadata, partial_index
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
-from postroom.people.model import PersonRole
 from postroom.people.signing_in.rules import (
     LINK_LIFE_SECONDS,
     MOST_OF_PERSON,
@@ -274,7 +273,7 @@ class ConsoleSessions:
             sign_in_grants, sign_in_grants.c.person_id == _SESSIONS.person_id
         )
         now = (people.c.name.label("called"), people.c.role.label("role_now"), sign_in_grants.c.invited_at)
-        wanted = select(console_sessions, *now).select_from(joined)
+        wanted = select(console_sessions, _SESSIONS.person_role.label("role_then"), *now).select_from(joined)
         wanted = wanted.where(_SESSIONS.digest == digest(secret), _open(now_us))
         row = await self._database.read(lambda connection: connection.execute(wanted).first())
         session = None if row is None else _session(row)
@@ -347,13 +346,12 @@ def _open(now_us: int) -> ColumnElement[bool]:
 
 
 def _session(row: Row[Any]) -> ConsoleSession:
-    return ConsoleSession(
+    return read(
+        ConsoleSession,
+        row,
         principal=Principal(Role(row.role), row.name),
-        expires_at_us=row.expires_at,
         token_ids=_ids(row.token_ids),
         name=row.called or "",
-        role_then=PersonRole(row.person_role) if row.person_role else None,
-        role_now=PersonRole(row.role_now) if row.role_now else None,
         is_invited=row.invited_at is not None,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, and_, delete, func, insert, select, update
+from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.values.errors import Code, Refused
@@ -25,6 +25,8 @@ from postroom.people.store.writing import BookWriter
 
 _CODE: Final = pairing_codes.c
 _WRONG: Final = pairing_wrong_codes.c
+_TABLE: Final = email_confirmations.c
+IS_INBOX: Final = _TABLE.purpose == Purpose.INBOX
 KEPT_US: Final = seconds(30 * 24 * 3600.0)  # after what was started could still be used
 
 
@@ -43,32 +45,28 @@ class StoredPairings:
 def _start(connection: Connection, new: NewPairing) -> NewPairing:
     """Under the lock of the person, so that two at once are not one too many."""
     connection.execute(select(people.c.id).where(people.c.id == new.person_id).with_for_update())
-    known = _code_under(connection, new.id) or link_under(connection, new.id)
+    known = _code_under(connection, new.id) or _link_under(connection, new.id)
     if known is not None:
         if (known.person_id, known.channel) != (new.person_id, new.channel):
             raise Refused(Code.KEY_REUSED, "this idempotency key was used for another pairing")
         return known
     _refuse_too_many(connection, new)
     if new.digest is None:
-        send_link(connection, new)
+        _send_link(connection, new)
     else:
-        _add_code(connection, new)
+        connection.execute(delete(pairing_codes).where(_CODE.expires_at < new.created_at_us - KEPT_US))
+        connection.execute(insert(pairing_codes), values(new, without=("address",), expires_at=new.expires_at_us))
     return new
 
 
 def _refuse_too_many(connection: Connection, new: NewPairing) -> None:
     now_us = new.created_at_us
-    mine = and_(_CODE.person_id == new.person_id, _CODE.used_at.is_(None), _CODE.expires_at > now_us)
-    codes = connection.execute(select(func.count()).where(mine)).scalar_one()
-    if codes + open_links(connection, new.person_id, now_us) >= MOST_OPEN_PAIRINGS:
+    codes = (_CODE.person_id == new.person_id, _CODE.used_at.is_(None), _CODE.expires_at > now_us)
+    links = (~IS_INBOX, _TABLE.user_id == new.person_id, _TABLE.confirmed_at.is_(None), _TABLE.expires_at > now_us)
+    found = [connection.execute(select(func.count()).where(*open_now)).scalar_one() for open_now in (codes, links)]
+    if sum(found) >= MOST_OPEN_PAIRINGS:
         words = f"{MOST_OPEN_PAIRINGS} codes or links of this person are open already; use one, or wait until it ends"
         raise Refused(Code.ILLEGAL_TRANSITION, words)
-
-
-def _add_code(connection: Connection, new: NewPairing) -> None:
-    connection.execute(delete(pairing_codes).where(_CODE.expires_at < new.created_at_us - KEPT_US))
-    row = values(new, without=("address",), expires_at=new.expires_at_us)
-    connection.execute(insert(pairing_codes), row)
 
 
 def _code_under(connection: Connection, pairing_id: str) -> NewPairing | None:
@@ -85,17 +83,13 @@ def _redeem(writer: BookWriter, sent: CodeSent) -> Person | None:
     wrong = _wrong_codes(connection, sent)
     if wrong.is_closed(now_us):
         return None
-    code = next((row for row in found if _is_open(row, now_us)), None)
+    code = next((row for row in found if row.used_at is None and row.expires_at > now_us), None)
     if code is None:
         _remember(connection, sent, wrong.and_more(len(sent.digests), now_us))
         return None
     used = update(pairing_codes).where(_CODE.id == code.id)
     connection.execute(used.values(used_at=now_us, used_by=sent.event_id))
     return writer.prove(code.person_id, sent.channel, sent.sender)
-
-
-def _is_open(row: Row[Any], now_us: int) -> bool:
-    return row.used_at is None and row.expires_at > now_us
 
 
 def _wrong_codes(connection: Connection, sent: CodeSent) -> WrongCodes:
@@ -119,33 +113,14 @@ def _from(sent: CodeSent) -> Any:
 # The links that confirm an address.
 
 
-_TABLE: Final = email_confirmations.c
-IS_INBOX: Final = _TABLE.purpose == Purpose.INBOX
-
-
-def send_link(connection: Connection, new: NewPairing) -> None:
+def _send_link(connection: Connection, new: NewPairing) -> None:
     """To an address that a person is to prove; what it was good for is forgotten after a while."""
     connection.execute(delete(email_confirmations).where(_TABLE.created_at < new.created_at_us - KEPT_US))
-    row = {
-        "id": new.id,
-        "user_id": new.person_id,
-        "address": new.address,
-        "attempts": 0,
-        "due_at": new.created_at_us,
-        "created_at": new.created_at_us,
-        "expires_at": new.expires_at_us,
-        "purpose": Purpose.PAIRING,
-        "channel": new.channel,
-    }
+    due = {"due_at": new.created_at_us, "expires_at": new.expires_at_us}
+    row = values(new, without=("person_id",), user_id=new.person_id, attempts=0, purpose=Purpose.PAIRING, **due)
     connection.execute(insert(email_confirmations), row)
 
 
-def open_links(connection: Connection, person_id: str, now_us: int) -> int:
-    """How many links of a person may still prove an address."""
-    mine = (~IS_INBOX, _TABLE.user_id == person_id, _TABLE.confirmed_at.is_(None), _TABLE.expires_at > now_us)
-    return connection.execute(select(func.count()).where(*mine)).scalar_one()
-
-
-def link_under(connection: Connection, pairing_id: str) -> NewPairing | None:
+def _link_under(connection: Connection, pairing_id: str) -> NewPairing | None:
     row = connection.execute(select(email_confirmations).where(_TABLE.id == pairing_id)).first()
     return read(NewPairing, row, person_id=row.user_id, digest=None) if row else None
