@@ -78,6 +78,7 @@ async def measure_resolve(aliases: int) -> list[float]:
                 memories=StoredMemory(store.database),
                 clock=clock,
                 new_token=lambda: f"benchmark-{next(numbers)}",
+                mint=store.ids.mint,
             )
             await resolver.resolve(HOUSEHOLD_OWNER, "warm")
             asked = random.Random(1).sample(queries(), RESOLVES)
