@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -26,6 +27,9 @@ async def test_entities_are_kept_as_they_came_and_those_too_many_are_left_out(cl
     for wrong in ({"type": "bold"}, ["bold"], [BOLD | {"length": 0}], [BOLD | {"offset": "1"}]):
         answer = await client.bot("sendMessage", chat_id=42, text="x", entities=wrong)
         assert answer["description"].startswith("Bad Request: can't parse MessageEntity"), wrong
+    deep = reduce(lambda inner, _: [inner], range(700), [])
+    answer = await client.bot("sendMessage", chat_id=42, text="x", entities=[BOLD | {"more": deep}])
+    assert answer["description"] == "Bad Request: object is nested too deeply"
 
     listed = (await client.get("/sandbox/telegram/messages"))["messages"]
     assert [one["entities"] for one in listed] == [None, [BOLD] * MOST_ENTITIES, [BOLD]]

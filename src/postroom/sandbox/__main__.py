@@ -28,17 +28,9 @@ def read_options(arguments: list[str]) -> SandboxOptions:
     parser.add_argument("--bot-api-port", type=int, default=DEFAULT_BOT_API_PORT, help="0 takes any free port")
     parser.add_argument("--smtp-port", type=int, default=DEFAULT_SMTP_PORT, help="0 takes any free port")
     parser.add_argument("--imap-port", type=int, default=DEFAULT_IMAP_PORT, help="0 takes any free port")
-    parser.add_argument("--ledger", type=Path, help="file that keeps what arrived; without it, memory")
+    parser.add_argument("--ledger", dest="ledger_path", type=Path, help="keeps what arrived; without it, memory")
     parser.add_argument("--token", help="the one bot token to accept; without it, any that looks like one")
-    given = parser.parse_args(arguments)
-    return SandboxOptions(
-        host=given.host,
-        bot_api_port=given.bot_api_port,
-        smtp_port=given.smtp_port,
-        imap_port=given.imap_port,
-        ledger_path=given.ledger,
-        token=given.token,
-    )
+    return SandboxOptions(**vars(parser.parse_args(arguments)))
 
 
 async def run(options: SandboxOptions) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Final
@@ -54,7 +55,7 @@ class SandboxFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxRecord:
+class SandboxRecord(ABC):
     KIND: ClassVar[str]
 
     number: int = 0
@@ -69,8 +70,9 @@ class SandboxRecord:
         """The message it hangs on, and goes with."""
         return None
 
+    @abstractmethod
     def listing(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """As the sandbox's own routes list it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

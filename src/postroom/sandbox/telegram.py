@@ -375,6 +375,8 @@ class BotApi:
             return await self._answer(request, self._checked_token(request), request.match_info["method"].lower())
         except ApiError as error:
             return _refusal(error)
+        except RecursionError:
+            return _refusal(bad_request("object is nested too deeply"))
 
     async def file(self, request: web.Request) -> web.Response:
         try:
