@@ -270,8 +270,10 @@ _Answer: TypeAlias = "asyncio.Future[Snapshot | None]"
 
 
 class Outcomes:
-    def __init__(self, ledger: DeliveryLedger, clock: Clock) -> None:
+    def __init__(self, ledger: DeliveryLedger, clock: Clock, *, alone: bool = False) -> None:
+        """`alone`: no other process settles anything, so of what is settled we hear all."""
         self._ledger = ledger
+        self._alone = alone
         self._clock = clock
         self._waiting: dict[DeliveryId, set[_Answer]] = {}
         self._recent: OrderedDict[DeliveryId, Snapshot] = OrderedDict()
@@ -314,7 +316,7 @@ class Outcomes:
         self._waiting.setdefault(delivery_id, set()).add(answer)
         alarm = self._clock.ring(self._clock.now_us() + seconds(timeout_seconds), lambda: _give(answer, None))
         try:
-            if look_first:
+            if look_first and not self._alone:
                 with suppress(StoreUnavailable):  # then the settling itself will tell, or the time runs out
                     await self.refresh([delivery_id])
             return await answer

@@ -128,7 +128,7 @@ def build_plane(
     known, people = known_channels(place.settings, channels), HouseholdPeople(store.people, clock)
     policy = delivery_policy(place.settings, known)
     meter = DeliveryMeter(registry)
-    outcomes = Outcomes(store.ledger, clock)
+    outcomes = Outcomes(store.ledger, clock, alone=isinstance(store.database, SqliteDatabase))
     stopping = asyncio.Event()
     pipeline = Pipeline(
         ledger=store.ledger,

@@ -79,7 +79,7 @@ def ask_routers(parts: AskingParts) -> list[APIRouter]:
     return [stream_router(feed, parts.bells.every, world.clock), act_router(ACTS, parts.desk), link_router(links)]
 
 
-_FEED_SECONDS: Final = 0.05  # those who follow the feed take what comes in so short a time together
+_FEED_SECONDS: Final = 0.25  # those who follow the feed take what comes in so short a time together
 
 
 # Put questions together: what the doors call, what runs beside the delivery plane, and who hears the answers.
@@ -95,7 +95,7 @@ class AskingParts:
         self.may_answer: Rule = answers_for_themselves(world.approvers)
         self.zone_of = book.zone_of if book is not None else lambda _: settings.household.local_zone
         self.times = QuestionTimes(book=book) if book is not None else None
-        self.people = AskedPeople(book=store.people)
+        self.people = AskedPeople(book=store.people, household=store.household)
         self.policy = AnswerPolicy(outside_console=outside_console(approval_policy(settings).phone))
 
         self.bells = Bells(lambda: store.elsewhere.are_heard)

@@ -10,6 +10,7 @@ from postroom.kernel.values.errors import FieldError, InternalError, ValidationE
 from postroom.kernel.values.fields import nearest
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, Role
 from postroom.people.model import Person, PersonRole, has_proved
+from postroom.people.people import HouseholdPeople
 from postroom.people.store.people import StoredPeople
 from postroom.questions.model import AskedPerson, Presentation, PresentationStatus, Preview, Question, was_seen
 from postroom.questions.rules.form import form_fields
@@ -25,6 +26,7 @@ class AskedPeople:
     """Who is who in the household. Only who has proved an address is found by it: answers from there decide."""
 
     book: StoredPeople
+    household: HouseholdPeople | None = None  # knows the owner, whom most questions ask, without a look each time
 
     async def find(self, who: str) -> Sequence[Person]:
         """By id, exact name or alias; `owner` means the owner and no other."""
@@ -35,10 +37,10 @@ class AskedPeople:
         return next((person for person in found if has_proved(person, channel, address)), None)
 
     async def owner(self) -> Person:
-        found = await self.find(OWNER)
-        if not found:
+        owner = await self.household.owner_person() if self.household else next(iter(await self.find(OWNER)), None)
+        if owner is None:
             raise InternalError("the household has no owner")
-        return found[0]
+        return owner
 
     async def names(self) -> Sequence[str]:
         """For telling who may have been meant."""

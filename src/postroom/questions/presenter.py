@@ -81,12 +81,10 @@ class Planning:
         found = [one for person in in_order for one in self._on_channels(question, person)]
         return [one.under(mint(now_us), question.id, now_us) for one in found]
 
-    async def take_up(self) -> int:
-        """What was asked and not planned, by a process that died or because people were added; how many it was."""
-        found = await self.plans.to_plan(_AT_A_TIME)
-        for question in found:
+    async def take_up(self) -> None:
+        """What was asked and not planned, by a process that died or because people were added."""
+        for question in await self.plans.to_plan(_AT_A_TIME):
             await self.plan(question)
-        return len(found)
 
     async def _places(self, question: Question, person_id: str) -> list[PlannedPresentation]:
         found = await self.people.find(person_id)
@@ -175,9 +173,8 @@ class Presenter:
     async def look(self) -> int | None:
         """One round; answers when the next is due, unless the signal rings before."""
         await self._follow_policies()
+        await self.planning.take_up()
         await self._begin_what_is_due()
-        if await self.planning.take_up():
-            await self._begin_what_is_due()
         self._count()
         return self.clock.now_us() + seconds(_LOOK_SECONDS)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, exists, func, or_, select, update
 
 from postroom.delivery.afterwards.rules import CorrectionAct, CorrectionStanding, How, KeptCorrection
 from postroom.delivery.model import NewDelivery, SentMessage, Snapshot
@@ -108,6 +108,26 @@ def was_kept_back(refused: ColumnElement[bool]) -> ColumnElement[bool]:
 # -- What has arrived, and what corrections have made of it ---
 
 
+# Built once: every card asks this when it has arrived, and again for each edit of it.
+_LINEAGE: Final = or_(_requests.id == bindparam("its_id"), _requests.replay_of == bindparam("its_id"))
+_ARRIVED: Final = select(delivery_requests).where(_LINEAGE, _requests.status == str(Status.DELIVERED)).limit(1)
+_PARTS: Final = (
+    select(_receipts.part, _receipts.provider_delivery_id, _receipts.conversation)
+    .join(delivery_requests, _requests.id == _receipts.delivery_request_id)
+    .where(_LINEAGE)
+    .order_by(_receipts.part)
+)
+_REVISIONS: Final = (
+    select(_receipts.provider_delivery_id, _receipts.receipt_type, _receipts.about)
+    .join(delivery_requests, _requests.id == _receipts.delivery_request_id)
+    .where(
+        _requests.revises == bindparam("its_id"),
+        func.coalesce(_requests.replay_of, _requests.id) != bindparam("besides"),
+    )
+    .order_by(_requests.id, _receipts.part)
+)
+
+
 class StoredSent:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -123,18 +143,10 @@ class StoredSent:
 
 def sent(connection: Connection, delivery_id: DeliveryId, besides: DeliveryId | None = None) -> SentMessage | None:
     """A dead letter that was sent again counts as arrived; its parts may be spread over both rows."""
-    lineage = or_(_requests.id == delivery_id, _requests.replay_of == delivery_id)
-    found = select(delivery_requests).where(lineage, _requests.status == str(Status.DELIVERED)).limit(1)
-    row = connection.execute(found).mappings().first()
+    row = connection.execute(_ARRIVED, {"its_id": delivery_id}).mappings().first()
     if row is None:
         return None
-    parts = (
-        select(_receipts.part, _receipts.provider_delivery_id, _receipts.conversation)
-        .join(delivery_requests, _requests.id == _receipts.delivery_request_id)
-        .where(lineage)
-        .order_by(_receipts.part)
-    )
-    received = {row.part: row for row in connection.execute(parts)}.values()
+    received = {row.part: row for row in connection.execute(_PARTS, {"its_id": delivery_id})}.values()
     more, gone = _revised(connection, delivery_id, besides)
     return SentMessage(
         id=delivery_id,
@@ -153,13 +165,7 @@ def _revised(
     connection: Connection, delivery_id: DeliveryId, besides: DeliveryId | None
 ) -> tuple[list[str], list[str]]:
     """What its revisions have added, and taken away; `besides` may have been sent again as a dead letter."""
-    received = (
-        select(_receipts.provider_delivery_id, _receipts.receipt_type, _receipts.about)
-        .join(delivery_requests, _requests.id == _receipts.delivery_request_id)
-        .where(_requests.revises == delivery_id, func.coalesce(_requests.replay_of, _requests.id) != (besides or ""))
-        .order_by(_requests.id, _receipts.part)
-    )
-    rows = connection.execute(received).all()
+    rows = connection.execute(_REVISIONS, {"its_id": delivery_id, "besides": besides or ""}).all()
     more = [row.provider_delivery_id for row in rows if row.receipt_type == ReceiptKind.SENT]
     return more, [row.about for row in rows if row.receipt_type == ReceiptKind.DELETE]
 

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
+    bindparam,
     delete,
     insert,
     select,
@@ -46,6 +47,9 @@ _c = moments.c
 _KEY: Final = ("kind", "id", "reason")
 _ADD: Final = insert(moments)
 _CLAIMS: Final = Claims(moments, true(), fence=_c.fence, lease=_c.look_at)
+_OTHERS: Final = delete(moments).where(
+    _c.kind == bindparam("its_kind"), _c.id == bindparam("its_id"), _c.reason.not_in(bindparam("due", expanding=True))
+)
 Moments = Mapping[Reason, int]  # when each is due
 
 
@@ -60,8 +64,7 @@ def add_moments(connection: Connection, kind: str, new: Iterable[tuple[str, Mome
 
 def put_moments(connection: Connection, kind: str, id: str, due: Moments) -> None:
     """These and no others; whoever is at one of them has lost it."""
-    others = delete(moments).where(_c.kind == kind, _c.id == id, _c.reason.not_in([str(one) for one in due]))
-    connection.execute(others)
+    connection.execute(_OTHERS, {"its_kind": kind, "its_id": id, "due": [str(one) for one in due]})
     for reason, due_us in due.items():
         put_moment(connection, kind, id, reason, due_us)
 

@@ -6,7 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, func, or_, select, union, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+    union,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from postroom.kernel.database.engine import Coalescer, Database, Repeated, looked_up, write_twice
@@ -64,6 +77,22 @@ _ENDS: Final = [str(event) for event in EVENT_OF_END.values()]
 _ASKED_AT_ONCE: Final = 50  # while they are written no other event is
 _IS_OPEN = questions.c.status == str(QuestionStatus.OPEN)
 _WORDS: Final = {"wording": None, "state": None, "resume": None, "answer": None, "reason": None}
+
+# Built once: these are asked for every question, press and answer, and building costs as much as asking.
+_BY_KEY: Final = select(questions).where(
+    questions.c.asker == bindparam("its_asker"), questions.c.key == bindparam("its_key")
+)
+_SUBJECT: Final = select(questions.c.subject_kind, questions.c.subject_id).where(questions.c.id == bindparam("its_id"))
+_HEARD_BEFORE: Final = select(question_attempts).where(
+    question_attempts.c.channel == bindparam("its_channel"),
+    question_attempts.c.provider_event_id == bindparam("its_event"),
+)
+_COLLECT: Final = (
+    update(questions)
+    .where(questions.c.id == bindparam("its_id"), ~_IS_OPEN, questions.c.collected_at.is_(None))
+    .values(collected_at=bindparam("now"))
+    .returning(questions.c.secret)
+)
 _Value = TypeVar("_Value")
 _NewQuestion = tuple[Question, Sequence[Presentation] | None]
 Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
@@ -221,15 +250,9 @@ class StoredQuestions:
 
         That it was written is no proof that it was read: a secret is kept a while for an asker who asks again.
         """
-        table = questions.c
-        first = update(questions).where(
-            table.id == question_id, table.status != str(QuestionStatus.OPEN), table.collected_at.is_(None)
-        )
-        secret = select(table.secret).where(table.id == question_id)
 
         def work(connection: Connection) -> None:
-            noted = connection.execute(first.values(collected_at=now_us)).rowcount
-            if noted and connection.execute(secret).scalar():
+            if connection.execute(_COLLECT, {"its_id": question_id, "now": now_us}).scalar():
                 wiped_us = now_us + seconds(SECRET_GRACE_SECONDS)
                 put_moment(connection, steps.MOMENTS, question_id, Reason.FORGET, wiped_us)
 
@@ -314,8 +337,7 @@ class StoredQuestions:
 
     def _hold_subject(self, connection: Connection, question_id: str) -> None:
         """An intent is held before its question: whoever decides it elsewhere holds the two in this order."""
-        columns = (questions.c.subject_kind, questions.c.subject_id)
-        row = connection.execute(select(*columns).where(questions.c.id == question_id)).first()
+        row = connection.execute(_SUBJECT, {"its_id": question_id}).first()
         subject = subject_of_row(row) if row else None
         if subject and (ride := self._ride(subject)):
             ride.hold(connection, subject)
@@ -422,7 +444,7 @@ def _known(connection: Connection, question: Question) -> Question | None:
 
 
 def _by_key(connection: Connection, asker: str, key: str) -> Question | None:
-    return steps.one(connection, select(questions).where(questions.c.asker == asker, questions.c.key == key))
+    return next(iter(steps.found(connection, _BY_KEY, {"its_asker": asker, "its_key": key})), None)
 
 
 def _joinable(connection: Connection, question: Question) -> Question | None:
@@ -442,9 +464,8 @@ def _joinable(connection: Connection, question: Question) -> Question | None:
 
 
 def _verdict_before(connection: Connection, attempt: Attempt) -> Verdict | None:
-    table = question_attempts.c
-    same = (table.channel == attempt.channel, table.provider_event_id == attempt.provider_event_id)
-    row = connection.execute(select(question_attempts).where(*same)).first()
+    same = {"its_channel": attempt.channel, "its_event": attempt.provider_event_id}
+    row = connection.execute(_HEARD_BEFORE, same).first()
     return read_verdict(row) if row else None
 
 

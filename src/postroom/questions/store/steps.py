@@ -118,6 +118,9 @@ def read_event(row: Row[Any]) -> QuestionEvent:
     return read(QuestionEvent, row, type=QuestionEventType(row.event_type))
 
 
+_ATTEMPT: Final = insert(question_attempts)
+
+
 def insert_attempt(connection: Connection, attempt: Attempt, verdict: Verdict, *, secret: bool) -> None:
     """
     Of a secret the words are not kept: the answer has its own place, and a wrong try may hold it, too.
@@ -126,7 +129,7 @@ def insert_attempt(connection: Connection, attempt: Attempt, verdict: Verdict, *
     """
     said = None if secret else to_json(attempt.said)
     row = values(attempt, said=said, verdict=str(verdict.kind), code=verdict.code, reason=verdict.reason)
-    connection.execute(insert(question_attempts), row)
+    connection.execute(_ATTEMPT, row)
 
 
 def read_attempt(row: Row[Any]) -> KeptAttempt:
@@ -254,16 +257,21 @@ def _people_rows(
     ]
 
 
+_CHANGE: Final = update(questions).where(
+    questions.c.id == bindparam("its_id"),
+    questions.c.status == bindparam("its_status"),
+    questions.c.revision == bindparam("its_revision"),
+)
+
+
 def write(connection: Connection, before: Question, change: QuestionChange, answer: str | None = None) -> None:
     """The row is locked; the conditions hold the database to it all the same."""
     new = change.question
     if new != before:
-        table = questions.c
-        same = update(questions).where(
-            table.id == before.id, table.status == str(before.status), table.revision == before.revision
-        )
+        same = {"its_id": before.id, "its_status": str(before.status), "its_revision": before.revision}
         row = {name: one for name, one in _question_row(new).items() if name not in _FIXED}
-        if connection.execute(same.values(row | ({"answer": answer} if answer is not None else {}))).rowcount != 1:
+        row |= {"answer": answer} if answer is not None else {}
+        if connection.execute(_CHANGE, row | same).rowcount != 1:
             raise RuntimeError("a locked question was changed by another writer")
         put_moments(connection, MOMENTS, new.id, question_moments(new))
         _add_people(connection, new.id, new.people[len(before.people) :], len(before.people))
