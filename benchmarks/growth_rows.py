@@ -154,6 +154,7 @@ FILLINGS: Final = (
             "content_hash": "'h'",
             "risk": "'medium'",
             "requested_at": "{at}",
+            "expires_at": "{at}",
             "edited": "FALSE",
         },
     ),

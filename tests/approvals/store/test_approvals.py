@@ -293,6 +293,7 @@ async def test_a_standing_rule_lets_pass_and_is_counted(database: Database, reco
     action = await record.action(new.id)
     assert action is not None
     assert (action.status, action.decided_by, action.rule_id) == (ActionStatus.APPROVED, f"rule:{made.id}", made.id)
+    assert action.expires_at_us == terms(choosing(new)).parking.expires_at_us
     assert [one.use_count for one in await record.rules()] == [1]
     assert await event_types(record, new.id) == [ApprovalEventType.ACTION_AUTO_APPROVED]
 

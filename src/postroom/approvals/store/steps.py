@@ -110,7 +110,12 @@ class StandingTerms:
             refuse_flood(connection, new.agent, self.parking.most_pending)
             question = approval_question(new, self.parking, id=mint(at_us), now_us=at_us, again=again)
         parked: Columns = {"content_hash": content_of(new).hash, "risk": str(self.parking.risk)}
-        asked = {"question_id": question.id if question else None, "requested_at": at_us, "edited": False}
+        asked = {
+            "question_id": question.id if question else None,
+            "requested_at": at_us,
+            "expires_at": self.parking.expires_at_us,
+            "edited": False,
+        }
         connection.execute(insert(pending_actions).values(id=new.id, origin_butler=new.agent, **asked, **parked))
         if again or question is not None:
             kind = ApprovalEventType.ACTION_REVISED if again else ApprovalEventType.ACTION_QUEUED
@@ -177,14 +182,14 @@ def actions() -> Select[Any]:
     delivery, decision = delivery_requests.c, _decision.c
     return (
         select(
-            pending_actions,
+            *(one for one in pending_actions.c if one.name != "expires_at"),
             *_CONTENT,
             delivery.request_id,
             delivery.request_envelope,
             delivery.created_at.label("delivery_created_at"),
             delivery.status.label("delivery_status"),
             questions.c.status.label("question_status"),
-            func.coalesce(questions.c.expires_at, pending_actions.c.requested_at).label("expires_at"),
+            func.coalesce(questions.c.expires_at, pending_actions.c.expires_at).label("expires_at"),
             decision.event_type,
             decision.actor,
             decision.reason,

@@ -31,6 +31,7 @@ pending_actions = Table(
     Column("content_hash", Text, nullable=False),
     Column("risk", Text, nullable=False),
     Column("requested_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),  # until its question says otherwise
     Column("edited", Boolean, nullable=False),
     CheckConstraint(one_of("risk", Risk), name="risk"),
     schema=MESSENGER,

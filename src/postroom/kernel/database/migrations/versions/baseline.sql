@@ -856,6 +856,7 @@ CREATE TABLE {messenger}pending_actions (
     content_hash TEXT NOT NULL,
     risk TEXT NOT NULL,
     requested_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
     edited BOOLEAN NOT NULL,
     CONSTRAINT pk_pending_actions PRIMARY KEY (id),
     CONSTRAINT ck_pending_actions_risk CHECK (risk IN ('low', 'medium', 'high', 'critical')),

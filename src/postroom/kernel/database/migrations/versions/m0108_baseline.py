@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from postroom.kernel.database.schema import on_postgres, run
 
-revision = "0107"
+revision = "0108"
 down_revision = None
 
 
