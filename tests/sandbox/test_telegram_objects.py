@@ -165,27 +165,6 @@ async def test_any_member_of_a_group_can_press(client: Client) -> None:
     assert [one["from_id"] for one in listed] == [2001, 2002]
 
 
-@pytest.mark.parametrize(
-    ("body", "wrong"),
-    [
-        ({}, {"message_id", "button"}),
-        ({"message_id": 99, "button": "Ship"}, {"message_id"}),
-        ({"message_id": 1, "button": "Maybe"}, {"button"}),
-        ({"message_id": 1, "button": "Open"}, {"button"}),
-        ({"message_id": 1, "button": "Ship", "from_id": "Ada", "chat_id": 42}, {"from_id", "chat_id"}),
-    ],
-    ids=["nothing", "no message", "no button", "a link", "wrong fields"],
-)
-async def test_what_cannot_be_pressed_is_named(client: Client, body: dict[str, object], wrong: set[str]) -> None:
-    assert await card(client) == 1
-
-    answer = await client.post("/sandbox/telegram/press", body)
-
-    assert answer["http_status"] == 422
-    assert {one["field"] for one in answer["error"]["fields"]} == wrong
-    assert await queries(client) == []
-
-
 async def test_a_label_that_stands_on_two_buttons_needs_the_data(client: Client) -> None:
     twice = {"inline_keyboard": [[{"text": "Yes", "callback_data": "1"}, {"text": "Yes", "callback_data": "2"}]]}
     sent = await card(client, markup=twice)
@@ -236,51 +215,37 @@ async def test_a_message_that_asks_for_a_reply_stays_as_it_is(client: Client) ->
     assert listed["reply_markup"] == box
 
 
+YES = {"text": "Yes", "callback_data": "x"}
+BUTTON = "can't parse inline keyboard button:"
+WRONG_KEYS: list[tuple[Any, str]] = [
+    (YES | {"callback_data": "x" * 65}, "BUTTON_DATA_INVALID"),
+    (YES | {"callback_data": "ü" * 33}, "BUTTON_DATA_INVALID"),
+    ({"text": "Yes"}, f"{BUTTON} Text buttons are unallowed in the inline keyboard"),
+    ({"callback_data": "x"}, f'{BUTTON} Can\'t find field "text"'),
+    (YES | {"text": " "}, "text buttons are unallowed in the inline keyboard"),
+    (YES | {"style": "pink"}, f"{BUTTON} invalid button style specified"),
+    (
+        {"text": "Open", "url": "http://localhost:40200"},
+        "inline keyboard button URL 'http://localhost:40200' is invalid: Wrong HTTP URL",
+    ),
+    ("Yes", f"{BUTTON} InlineKeyboardButton must be an Object"),
+]
+WRONG_MARKUPS: list[tuple[Any, str]] = [
+    ({"inline_keyboard": [1]}, 'field "inline_keyboard" of the InlineKeyboardMarkup must be an Array of Arrays'),
+    ({"inline_keyboard": [[YES] * 101]}, "reply markup is too long"),
+    ({"force_reply": True, "input_field_placeholder": "x" * 65}, "reply keyboard placeholder is too long"),
+    ([1], "can't parse reply keyboard markup JSON object"),
+    *(({"inline_keyboard": [[key]]}, words) for key, words in WRONG_KEYS),
+]
+
+
 @pytest.mark.requirement("house:sandbox-like-telegram")
-@pytest.mark.parametrize(
-    ("key", "words"),
-    [
-        ({"text": "Yes", "callback_data": "x" * 65}, "BUTTON_DATA_INVALID"),
-        ({"text": "Yes", "callback_data": "ü" * 33}, "BUTTON_DATA_INVALID"),
-        (
-            {"text": "Yes"},
-            "can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard",
-        ),
-        ({"callback_data": "x"}, "can't parse inline keyboard button: Can't find field \"text\""),
-        ({"text": " ", "callback_data": "x"}, "text buttons are unallowed in the inline keyboard"),
-        (
-            {"text": "Yes", "callback_data": "x", "style": "pink"},
-            "can't parse inline keyboard button: invalid button style specified",
-        ),
-        (
-            {"text": "Open", "url": "http://localhost:40200"},
-            "inline keyboard button URL 'http://localhost:40200' is invalid: Wrong HTTP URL",
-        ),
-        ("Yes", "can't parse inline keyboard button: InlineKeyboardButton must be an Object"),
-    ],
-    ids=["data", "bytes", "no action", "no text", "blank", "style", "link", "no object"],
-)
-async def test_a_wrong_button_costs_the_whole_message(client: Client, key: object, words: str) -> None:
-    answer = await client.bot("sendMessage", chat_id=42, text="x", reply_markup={"inline_keyboard": [[key]]})
+async def test_a_wrong_button_costs_the_whole_message(client: Client) -> None:
+    for markup, words in WRONG_MARKUPS:
+        answer = await client.bot("sendMessage", chat_id=42, text="x", reply_markup=markup)
 
-    assert answer["description"] == f"Bad Request: {words}"
+        assert answer["description"] == f"Bad Request: {words}"
     assert await client.texts() == []
-
-
-@pytest.mark.parametrize(
-    ("markup", "words"),
-    [
-        ({"inline_keyboard": [1]}, 'field "inline_keyboard" of the InlineKeyboardMarkup must be an Array of Arrays'),
-        ({"inline_keyboard": [[{"text": "x", "callback_data": "x"}] * 101]}, "reply markup is too long"),
-        ({"force_reply": True, "input_field_placeholder": "x" * 65}, "reply keyboard placeholder is too long"),
-        ([1], "can't parse reply keyboard markup JSON object"),
-    ],
-    ids=["rows", "too many", "placeholder", "no object"],
-)
-async def test_a_wrong_keyboard_is_refused(client: Client, markup: object, words: str) -> None:
-    answer = await client.bot("sendMessage", chat_id=42, text="x", reply_markup=markup)
-
-    assert answer["description"] == f"Bad Request: {words}"
 
 
 async def test_a_text_that_is_too_long_for_an_edit_is_refused_in_other_words(client: Client) -> None:
