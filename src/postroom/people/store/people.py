@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, delete, false, i
 
 from postroom.kernel.database.engine import Database, write_twice
 from postroom.kernel.database.rows import read, values
-from postroom.kernel.values.errors import StoreUnavailable
+from postroom.kernel.values.errors import Code, Refused, StoreUnavailable
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
 from postroom.message.delivery import folded
 from postroom.people.model import (
@@ -44,7 +44,7 @@ from postroom.people.store.tables import (
     people_seeds,
     person_addresses,
 )
-from postroom.people.store.writing import BookWriter, refuse_removal, refuse_role
+from postroom.people.store.writing import BookWriter, refuse_role
 
 _CARDS_AT_ONCE: Final = 200
 _LONGEST: Final = 1_000  # no name and no address is longer, and comparing names takes time by the letter
@@ -218,7 +218,8 @@ class StoredPeople:
 
     async def delete(self, owner_agent: str, person_id: str, *, now_us: int = 0) -> bool:
         """With what the erasers take away; in the books of others nothing more than the contact goes."""
-        refuse_removal(owner_agent, person_id)
+        if (owner_agent, person_id) == (HOUSEHOLD_OWNER, OWNER):
+            raise Refused(Code.POLICY_DENIED, "the owner of the household cannot be removed")
 
         def work(writer: BookWriter) -> bool:
             if not writer.remove(person_id):

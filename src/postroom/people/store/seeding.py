@@ -15,7 +15,7 @@ from postroom.people.model import FROM_SETTINGS, INBOX, SIGN_IN, NewPerson, Over
 from postroom.people.names.normalise import normalise
 from postroom.people.store.rows import read_people, slices
 from postroom.people.store.tables import people, people_seeds, person_addresses
-from postroom.people.store.writing import BookWriter, as_kept, is_taken, said, taken_of
+from postroom.people.store.writing import BookWriter, as_kept, said, taken_of
 
 _NAMELESS: Final = "Owner"
 _OWNERS_KEY: Final = ""  # no contact is without a name
@@ -52,7 +52,8 @@ def overruled(connection: Connection, owner_agent: str, wanted: Sequence[NewPers
 
 def _against(connection: Connection, owner_agent: str, new: NewPerson, seed: Seed | None) -> tuple[str, ...]:
     if seed is None:
-        return ("agent",) if _cannot_have_its_address(connection, owner_agent, new) else ()
+        has_other = new.role is not PersonRole.OWNER and new.agent_address is not None
+        return ("agent",) if has_other and taken_of(connection, owner_agent, [new.agent_address or ""]) else ()
     known = read_people(connection, owner_agent, [seed.person_id])
     if not known:
         return ("removed",)
@@ -167,12 +168,6 @@ def _paired(seeds: Sequence[Seed], wanted: Sequence[NewPerson]) -> list[tuple[Ne
 def _is_proved(known: Person, new: NewPerson) -> bool:
     """Whether an address of theirs is proved, or vouched for as the owner's are."""
     return new.role is PersonRole.OWNER or any(one.verified_at_us is not None for one in known.addresses)
-
-
-def _cannot_have_its_address(connection: Connection, owner_agent: str, new: NewPerson) -> bool:
-    if new.agent_address is None or new.role is PersonRole.OWNER:
-        return False
-    return is_taken(connection, owner_agent, "", new.agent_address)
 
 
 def _beside_what_is_known(new: NewPerson, known: Person) -> NewPerson:

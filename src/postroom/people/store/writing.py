@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from postroom.kernel.database.rows import values
 from postroom.kernel.values.errors import Code, FieldError, Refused
-from postroom.kernel.values.principal import CONTACT_PREFIX, HOUSEHOLD_OWNER, OWNER, user_address
+from postroom.kernel.values.principal import CONTACT_PREFIX, HOUSEHOLD_OWNER, user_address
 from postroom.message.delivery import folded
 from postroom.people.model import (
     SIGN_IN,
@@ -95,7 +95,8 @@ class BookWriter:
         return changed
 
     def apply(self, known: Person, new: NewPerson) -> Person:
-        if is_taken(self.connection, self.book, known.id, _kept_address(known, new)):
+        address = _kept_address(known, new)
+        if address != known.agent_address and taken_of(self.connection, self.book, [address]):
             raise Refused(Code.CONTACT_EXISTS, _TAKEN)
         self.rewrite_many([(known, new)])
         return self.read([known.id])[0]
@@ -257,18 +258,6 @@ def refuse_role(known: Person | None, new: NewPerson) -> None:
     if is_owner != (new.role is PersonRole.OWNER):
         error = "is `owner` for the household's owner and for no other person"
         raise Refused.of(Code.SCHEMA_INVALID, [FieldError("role", error, "one_owner")])
-
-
-def refuse_removal(owner_agent: str, person_id: str) -> None:
-    if (owner_agent, person_id) == (HOUSEHOLD_OWNER, OWNER):
-        raise Refused(Code.POLICY_DENIED, "the owner of the household cannot be removed")
-
-
-def is_taken(connection: Connection, owner_agent: str, person_id: str, address: str) -> bool:
-    asked = select(people.c.id).where(
-        people.c.owner_agent == owner_agent, people.c.agent_address == address, people.c.id != person_id
-    )
-    return connection.execute(asked).first() is not None
 
 
 def taken_of(connection: Connection, owner_agent: str, addresses: Sequence[str]) -> set[str]:
