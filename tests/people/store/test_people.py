@@ -255,6 +255,9 @@ PEOPLE = [
     NewPerson(name="Анна Петрова", role=PersonRole.MEMBER),
     NewPerson(name="Joanna", role=PersonRole.APPROVER),
     NewPerson(name="100% sure"),
+    new_contact(name="Łukasz Żak", aliases=["Luke"], telegram_chat_id="4711"),
+    new_contact(name="Иван Петров", email="ivan@example.org"),
+    new_contact(name="Hanna-Maria", agent="agent://home/hanna"),
 ]
 
 
@@ -264,7 +267,8 @@ async def search(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         book = StoredPeople(database, IdMint().mint, ())
         for one in PEOPLE:
             await book.create(OWNER, one, source="api", now_us=1)
-        await book.create("agent://user/eve", NewPerson(name="Anna of Eve", addresses=(FAX,)), source="api", now_us=1)
+        eves = NewPerson(name="Anna of Eve", aliases=("Luke",), addresses=(FAX,))
+        await book.create("agent://user/eve", eves, source="api", now_us=1)
         yield book
 
 
@@ -294,11 +298,42 @@ async def test_a_role_narrows_the_list(search: StoredPeople) -> None:
 
 async def test_pages_follow_each_other_without_gap(search: StoredPeople) -> None:
     first = await search.page(OWNER, after=None, limit=3)
-    rest = await search.page(OWNER, after=first[-1].id, limit=3)
+    rest = await search.page(OWNER, after=first[-1].id, limit=9)
 
     assert [one.name for one in (*first, *rest)] == [one.name for one in PEOPLE]
 
 
 async def test_channels_that_lead_nowhere_are_found_in_the_book_alone(search: StoredPeople) -> None:
     assert await search.unreachable(OWNER, ["email", "telegram"], 10) == [("Anna Kovács", "fax")]
-    assert await search.unreachable(OWNER, ["email", "fax"], 10) == []
+    assert await search.unreachable(OWNER, ["email", "fax", "telegram"], 10) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        pytest.param("uka", ["Łukasz Żak"], id="inside a name"),
+        pytest.param("LUKE", ["Łukasz Żak"], id="an alias, and nobody else's"),
+        pytest.param("zak", ["Łukasz Żak"], id="without marks"),
+        pytest.param("ivan p", ["Иван Петров"], id="in other letters"),
+        pytest.param("ivan@EXAMPLE", ["Иван Петров"], id="an e-mail address"),
+        pytest.param("4711", ["Łukasz Żak"], id="a chat"),
+        pytest.param("home/hanna", ["Hanna-Maria"], id="an agent"),
+        pytest.param("%", [], id="a wildcard is only a sign"),
+        pytest.param("nobody", [], id="nobody"),
+    ],
+)
+async def test_words_are_looked_for(search: StoredPeople, words: str, found: list[str]) -> None:
+    assert [one.name for one in await search.search(OWNER, words, after=None, limit=50)] == found
+
+
+async def test_without_words_everybody_comes_once_page_by_page_and_a_place_that_is_gone_begins_again(
+    search: StoredPeople,
+) -> None:
+    everybody, after, seen = await search.search(OWNER, " ", after=None, limit=50), None, list[Person]()
+
+    while page := await search.search(OWNER, "", after=after, limit=2):
+        seen += page
+        after = page[-1].id
+
+    assert seen == everybody == await search.search(OWNER, "", after="gone", limit=50)
+    assert sorted(one.name for one in seen) == sorted(one.name for one in PEOPLE)
