@@ -209,9 +209,11 @@ def _where(options: SandboxOptions, bound: socket.socket | None, port: int) -> d
 
 
 @asynccontextmanager
-async def serve(ledger_path: Path | None = None, *, clock: Clock | None = None) -> AsyncIterator[Sandbox]:
+async def serve(
+    ledger_path: Path | None = None, *, token: str | None = None, clock: Clock | None = None
+) -> AsyncIterator[Sandbox]:
     """The usual sandbox on free ports; anything rarer goes through `Sandbox(SandboxOptions(...))`."""
-    async with Sandbox(SandboxOptions(ledger_path=ledger_path), clock) as sandbox:
+    async with Sandbox(SandboxOptions(ledger_path=ledger_path, token=token), clock) as sandbox:
         yield sandbox
 
 
