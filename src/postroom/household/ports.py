@@ -115,7 +115,7 @@ def api_app(world: World, routers: Sequence[APIRouter], server: MCPServer[Any], 
     _, sessions = bounds_of(settings.serving)
     reached = McpSessions(transport.around(AuditedCalls(app, store.audit, world.clock)), sessions)
     inner = AnsweredOnce(
-        reached,
+        app=reached,
         keys=StoredIdempotencyKeys(store.database),
         clock=world.clock,
         mint=store.ids.mint,

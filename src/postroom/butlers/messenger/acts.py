@@ -15,7 +15,7 @@ from postroom.butlers.messenger.desk import written
 from postroom.delivery.reading.file import DEFAULT_LIMIT, MAX_LIMIT, GroupBy
 from postroom.kernel.acts.declaration import EVERYONE, READS, Act, Answer, Call, Hints, Kind, Tool, act
 from postroom.kernel.acts.reading import Whatever, judged, needed
-from postroom.kernel.values.errors import ErrorClass, PostroomError, error_sentence
+from postroom.kernel.values.errors import ErrorClass, PostroomError
 from postroom.message.acts import Recall, Revise
 from postroom.message.delivery import Intent, Status
 from postroom.message.wire import notify_error
@@ -239,7 +239,7 @@ _NUMBER: Final = {"type": ["string", "integer"]}
 class _Looks(Act[Answer]):
     @classmethod
     def refused(cls, error: PostroomError) -> Mapping[str, Any]:
-        return error_sentence(error)
+        return {"error": error.message}
 
 
 class _OfDelivery(_Looks[Answer]):

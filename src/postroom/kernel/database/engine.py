@@ -152,11 +152,7 @@ class Marks:
 # Writers that take turns, so that what is counted up is committed in its order.
 
 PATIENCE_SECONDS: Final = 10.0  # a process that was stopped in between would keep everybody else from writing
-
-
 _LOCK: Final = 0x6F72646572  # keeps this lock apart from any others
-
-
 _IN_TURN: Final = text(
     "SELECT set_config('idle_in_transaction_session_timeout', :patience, true), pg_advisory_xact_lock(:lock)"
 )
@@ -176,19 +172,10 @@ def wait_for_turn(connection: Connection, patience_seconds: float = PATIENCE_SEC
 
 # What the processes of a household ring for each other.
 
-
 ATTENTION_CHANNEL: Final = "postroom_attention"
-
-
 PENDING_CHANNEL: Final = "postroom_pending"
-
-
 SETTLED_CHANNEL: Final = "postroom_settled"
-
-
 QUESTIONS_CHANNEL: Final = "postroom_questions"  # on PostgreSQL: who committed, and which question has a new event
-
-
 THIS_PROCESS: Final = secrets.token_hex(4)
 
 
@@ -227,7 +214,6 @@ class QuestionNotices:
 
 
 # Group commit: many callers, one statement, and nobody in a hurry waits for a timer.
-
 
 Item = TypeVar("Item")
 _SMALLEST_HALF = 64  # a statement costs as much as fifteen of its rows

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
@@ -299,7 +300,6 @@ def _sqlalchemy_url(url: str) -> str:
 
 # Hear what other processes did: LISTEN, reconnecting for as long as it takes.
 
-
 _PROBE_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 1.0
 _AT_ONCE: Final = 0
@@ -344,24 +344,17 @@ async def polling(pending: OnPending, settled: OnSettled, loops: Loops) -> Async
         yield
 
 
+@dataclass(slots=True)
 class _Listener:
     """Holds one connection for as long as nothing fails, and a new one afterwards."""
 
-    def __init__(
-        self,
-        database: PostgresDatabase,
-        questions: QuestionNotices,
-        pending: OnPending,
-        settled: OnSettled,
-        attention: Signal,
-    ) -> None:
-        self._database = database
-        self._questions = questions
-        self._pending = pending
-        self._settled = settled
-        self._attention = attention
-        self._connection: Connection | None = None
-        self._heard: asyncio.Queue[list[DeliveryId] | None] = asyncio.Queue()
+    database: PostgresDatabase
+    questions: QuestionNotices
+    pending: OnPending
+    settled: OnSettled
+    attention: Signal
+    _connection: Connection | None = None
+    _heard: asyncio.Queue[list[DeliveryId] | None] = field(default_factory=asyncio.Queue)
 
     async def look(self) -> int:
         """Connects, or waits until something is heard or a quiet connection has proved that it is one."""
@@ -381,31 +374,31 @@ class _Listener:
     def hang_up(self) -> None:
         if self._connection is not None:
             self._connection.terminate()
-            self._questions.lost()
+            self.questions.lost()
         self._connection = None
 
     async def _connect(self) -> None:
         """What was missed meanwhile is looked up."""
-        connection = self._connection = await self._database.connect()
+        connection = self._connection = await self.database.connect()
         heard = self._heard = asyncio.Queue()
 
         def on_settled(_connection: object, _process: int, _channel: str, payload: object) -> None:
             heard.put_nowait([DeliveryId(one) for one in str(payload).split()])
 
         connection.add_termination_listener(lambda _: heard.put_nowait(None))
-        await connection.add_listener(PENDING_CHANNEL, lambda *_: self._pending())
+        await connection.add_listener(PENDING_CHANNEL, lambda *_: self.pending())
         await connection.add_listener(SETTLED_CHANNEL, on_settled)
-        await connection.add_listener(QUESTIONS_CHANNEL, lambda *notice: self._questions.heard(str(notice[-1])))
+        await connection.add_listener(QUESTIONS_CHANNEL, lambda *notice: self.questions.heard(str(notice[-1])))
         await connection.add_listener(ATTENTION_CHANNEL, lambda *notice: self._hear_of_attention(str(notice[-1])))
-        self._attention.ring()
-        self._questions.connected()
-        self._pending()
-        await self._settled(None)
+        self.attention.ring()
+        self.questions.connected()
+        self.pending()
+        await self.settled(None)
 
     def _hear_of_attention(self, process: str) -> None:
         """Our own commits rang when they were made."""
         if process != THIS_PROCESS:
-            self._attention.ring()
+            self.attention.ring()
 
     async def _hear(self, connection: Connection) -> None:
         """A network can fall silent without a word, so a quiet connection is asked now and then."""
@@ -418,4 +411,4 @@ class _Listener:
         if ids is None:  # the connection is gone
             self.hang_up()
         else:
-            await self._settled(ids)
+            await self.settled(ids)

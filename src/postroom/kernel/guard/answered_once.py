@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -81,6 +81,7 @@ class KeyClaim:
     body: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredOnce:
     """
     Stands behind the guard, in front of the routes.
@@ -89,33 +90,23 @@ class AnsweredOnce:
     call that a crash cut short finds what it has made already. A refusal leaves the key free.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        keys: StoredIdempotencyKeys,
-        clock: Clock,
-        mint: Callable[[int], str],
-        answered_by_key: Callable[[str], bool],
-        refuses_key: Callable[[str, str], bool],
-    ) -> None:
-        self._app = app
-        self._keys = keys
-        self._clock = clock
-        self._mint = mint
-        self._answered_by_key = answered_by_key
-        self._refuses_key = refuses_key
-        self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+    app: ASGIApp
+    keys: StoredIdempotencyKeys
+    clock: Clock
+    mint: Callable[[int], str]
+    answered_by_key: Callable[[str], bool]
+    refuses_key: Callable[[str, str], bool]
+    _turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = scope.get(PRINCIPAL)
         if not isinstance(caller, Principal):
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         try:
             key = self._key(scope)
             if key is None:
-                await self._app(scope, receive, send)
+                await self.app(scope, receive, send)
             elif (body := await read_body(receive)) is not None:
                 call = KeyedCall(caller=str(caller), key=key, fingerprint=_fingerprint(scope, body))
                 answer = await self._answer(call, scope, replayed(body, receive))
@@ -126,29 +117,29 @@ class AnsweredOnce:
     def _key(self, scope: Scope) -> str | None:
         method, path = scope["method"], scope["path"]
         given = Headers(scope=scope).getlist(HEADER)
-        if self._refuses_key(method, path):
+        if self.refuses_key(method, path):
             refuse_key(given)
-        return checked_key(given) if method == "POST" and self._answered_by_key(path) else None
+        return checked_key(given) if method == "POST" and self.answered_by_key(path) else None
 
     async def _answer(self, call: KeyedCall, scope: Scope, receive: Receive) -> Response:
         turn = self._turns.setdefault((call.caller, call.key), asyncio.Lock())
         async with turn:  # copies that come at the same moment wait for the first
-            now = self._clock.now_us()
-            claim = await self._keys.claim(call, self._mint(now), now)
+            now = self.clock.now_us()
+            claim = await self.keys.claim(call, self.mint(now), now)
             if claim.fingerprint != call.fingerprint:
                 raise Refused(Code.KEY_REUSED, "this idempotency key was used for another call")
             if claim.status is not None:
                 return Response(claim.body, claim.status, media_type="application/json")
-            answer = await _collected(self._app, {**scope, RESERVED_ID: claim.reserved_id}, receive)
+            answer = await _collected(self.app, {**scope, RESERVED_ID: claim.reserved_id}, receive)
             with suppress(StoreUnavailable):  # the work is done; the next call makes the answer again
                 await self._settle(call, answer)
             return answer
 
     async def _settle(self, call: KeyedCall, answer: Response) -> None:
         if 400 <= answer.status_code < 500:
-            await self._keys.release(call)
+            await self.keys.release(call)
         elif answer.status_code < 300 and len(answer.body) <= _MOST_KEPT_BYTES:
-            await self._keys.keep(call, answer.status_code, bytes(answer.body).decode())
+            await self.keys.keep(call, answer.status_code, bytes(answer.body).decode())
 
 
 async def _collected(app: ASGIApp, scope: Scope, receive: Receive) -> Response:

@@ -39,8 +39,6 @@ async def whole_answer(content: aiohttp.StreamReader, most_bytes: int = MOST_BYT
     return bytes(collected)
 
 
-# One HTTP request that knows whether it left this machine.
-
 _JSON = {"Content-Type": "application/json"}
 _MUCH_BYTES = 1_048_576  # written piece by piece, so that the others have their turn
 _NO_HEADERS: CIMultiDictProxy[str] = CIMultiDictProxy(CIMultiDict())

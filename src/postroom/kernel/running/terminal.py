@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -72,10 +72,8 @@ class NotRunning(UserError):
 _EVERY_SECONDS: Final = 5.0
 
 
-class ShowDone(Protocol):
-    """Call it with how much is done, and of how much; None of what is not known."""
-
-    def __call__(self, done: int, total: int | None, /) -> None: ...
+ShowDone = Callable[[int, int | None], None]
+"""Called with how much is done, and of how much; None of what is not known."""
 
 
 @contextmanager

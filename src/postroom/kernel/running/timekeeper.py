@@ -149,7 +149,6 @@ class Timekeeper:
 
 # ---- how far what people sent has been read, and for how long we did not listen ----
 
-
 _Repair = Callable[[str, int, int], Awaitable[None]]  # channel, from when, until when
 
 

@@ -126,7 +126,6 @@ class _Response(StreamingResponse):
 
 # A route that is understood when it is first asked for: a household has more than a hundred, most of them unused.
 
-
 _pattern = cache(compile_path)  # of the path alone, and only read
 
 
@@ -166,7 +165,6 @@ def add_to_document(app: FastAPI, add: Callable[[dict[str, Any]], None]) -> None
 
 
 # Work that is given up when the caller it is done for has gone.
-
 
 Value = TypeVar("Value")
 _GONE = 499  # no one reads it; in the log it is what it is

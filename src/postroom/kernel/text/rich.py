@@ -226,7 +226,6 @@ def runs(rich: RichText) -> Iterator[tuple[str, tuple[TextSpan, ...]]]:
 
 # Where a text may be cut without tearing apart what a person sees as one character.
 
-
 _ZERO_WIDTH_NON_JOINER = "\u200c"
 _ZERO_WIDTH_JOINER = "\u200d"
 _ATTACHING_RANGES = (
@@ -281,7 +280,6 @@ def _flag_halves_before(text: str, index: int) -> int:
 
 # Cut a long text into messages a provider takes, at paragraph, line or word; measured in UTF-16 units by default.
 
-
 TEXT_LIMIT = 4096
 
 _PARAGRAPH = re.compile(r"\r?\n[^\S\n]*\n")
@@ -289,8 +287,6 @@ _LINE = re.compile(r"\r?\n")
 _WORD = re.compile(r"\s")
 MISSING = "…"
 _LONGEST_BREAK = 4  # a CRLF pair twice; a break may start at the limit and reach past it
-
-
 Length = Callable[[str], int]  # of a text, which is the sum over its characters
 
 
@@ -384,7 +380,6 @@ def cut(text: str, limit: int, length: Length = utf16_length) -> str:
 
 
 # Rich text in the messages a provider takes: cut where plain text is cut, and a span that is cut goes on.
-
 
 _LEAST_ROOM: Final = 64
 

@@ -363,10 +363,5 @@ def failure_document(error: PostroomError) -> dict[str, Any]:
     }
 
 
-def error_sentence(error: PostroomError) -> dict[str, Any]:
-    """The whole answer of the tools that look into the record."""
-    return {"error": error.message}
-
-
 def field_list(fields: Sequence[FieldError]) -> list[dict[str, str]]:
     return [{"field": item.field, "error": item.error, "code": item.code} for item in fields]

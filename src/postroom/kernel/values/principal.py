@@ -107,8 +107,6 @@ class Principal:
 
 OPERATOR = Principal(Role.OPERATOR, "operator")
 OWNER: Final = "owner"  # the id of the person the household belongs to
-
-
 SessionId = NewType("SessionId", str)
 
 
@@ -169,8 +167,6 @@ class Agency:
                 return (BUTLER_PREFIX + principal.name,)
             case Role.CONNECTOR:
                 return self.connector_agents(principal.name)
-            case Role.PERSON | Role.PROGRAM:
-                return ()
             case _:
                 assert_never(principal.role)
 
