@@ -25,7 +25,7 @@ from postroom.household.store import Premises, World, approval_policy
 from postroom.intents.courier import answer_by
 from postroom.intents.store import IntentRide
 from postroom.kernel.acts.routes import act_router
-from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, anyone, approver, no_one
+from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, approver, no_one
 from postroom.kernel.guard.tools import butler as tools_butler
 from postroom.kernel.running.loop import Loop, UnhurriedSignal
 from postroom.kernel.running.process import Seal, household_key
@@ -63,13 +63,12 @@ def butler_asks(server: GuardedServer, one: Butler, parts: AskingParts) -> None:
     server.policy.allow(dict.fromkeys(set(ASK_TOOLS) - ELSEWHERE.keys(), tools_butler(one.name)))
 
 
-def assistants_ask(server: GuardedServer, parts: AskingParts) -> dict[str, Rule]:
+def assistants_ask(server: GuardedServer, parts: AskingParts) -> None:
     """Everyone with a token asks, in the token's name."""
     add_ask_tools(server, parts.desk, parts.state_key)
     add_permission_tool(server, parts.asking)
     add_ready_prompts(server)
     server.point_elsewhere(ASSISTANTS_ELSEWHERE)
-    return dict.fromkeys(ASK_TOOLS, anyone)
 
 
 def ask_routers(parts: AskingParts) -> list[APIRouter]:
