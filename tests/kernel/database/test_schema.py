@@ -24,7 +24,7 @@ from postroom.attention.model import NOTICE_MOVES
 from postroom.conversations.model import INBOUND_MOVES
 from postroom.kernel.database.migrations.versions import m0108_baseline
 from postroom.kernel.database.postgres import PostgresDatabase
-from postroom.kernel.database.schema import SCHEMAS, NewerDatabase, UnreleasedDatabase, newest, revision, upgrade
+from postroom.kernel.database.schema import SCHEMAS, NewerDatabase, UnreleasedDatabase, newest, revision
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.message.delivery import TRANSITIONS
 from postroom.questions.model import PRESENTATION_MOVES, QUESTION_MOVES
@@ -139,17 +139,6 @@ async def test_processes_that_migrate_at_the_same_time_all_succeed(new_postgres_
         assert await database.read(revision) == newest()
 
 
-async def test_a_lock_that_another_process_holds_is_waited_for(new_postgres_url: str) -> None:
-    first, second = PostgresDatabase(new_postgres_url), PostgresDatabase(new_postgres_url)
-    try:
-        results = await asyncio.gather(first.migrate(), second.migrate())
-    finally:
-        await first.close()
-        await second.close()
-
-    assert set(results) == {(None, newest()), (newest(), newest())}
-
-
 @asynccontextmanager
 async def migrated_postgres(url: str) -> AsyncIterator[PostgresDatabase]:
     database = PostgresDatabase(url)
@@ -219,13 +208,6 @@ def _plain(options: dict[str, Any]) -> str:
     return str({name: " ".join(str(value).split()) for name, value in options.items()})
 
 
-def test_a_plain_connection_can_be_upgraded_too(tmp_path: Path) -> None:
-    engine = create_engine(f"sqlite:///{tmp_path / 'plain.db'}")
-    with engine.connect() as connection:
-        assert upgrade(connection) == (None, newest())
-    engine.dispose()
-
-
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 async def test_every_step_is_shown_once_and_a_second_run_has_none(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -248,37 +230,32 @@ async def test_every_step_is_shown_once_and_a_second_run_has_none(
     assert shown == steps
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def newer(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqliteDatabase | PostgresDatabase]:
-    """As a later version of the program would have left it."""
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize(
+    ("left", "refusal", "words"),
+    [
+        ("9999", NewerDatabase, "revision 9999.*newer than this program"),
+        ("0039", UnreleasedDatabase, "revision 0039, from before the first release.*begin with an empty"),
+    ],
+    ids=["newer", "unreleased"],
+)
+async def test_a_database_of_another_age_is_refused_in_one_sentence(
+    kind: str, left: str, refusal: type[Exception], words: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     database: SqliteDatabase | PostgresDatabase
-    if request.param == "sqlite":
-        database = SqliteDatabase(tmp_path / "newer.db")
+    if kind == "sqlite":
+        database = SqliteDatabase(tmp_path / "other.db")
     else:
         database = PostgresDatabase(request.getfixturevalue("new_postgres_url"))
-    await database.migrate()
-    await database.write(
-        lambda connection: connection.execute(text("UPDATE postroom_version SET version_num = '9999'"))
-    )
-    yield database
-    await database.close()
+    try:
+        await database.migrate()
+        await database.write(
+            lambda connection: connection.execute(text(f"UPDATE postroom_version SET version_num = '{left}'"))
+        )
 
+        with pytest.raises(refusal, match=words):
+            await database.migrate()
 
-async def test_a_database_newer_than_the_program_is_refused_in_one_sentence(
-    newer: SqliteDatabase | PostgresDatabase,
-) -> None:
-    with pytest.raises(NewerDatabase, match=r"revision 9999.*newer than this program"):
-        await newer.migrate()
-
-    assert await newer.read(revision) == "9999"
-
-
-async def test_a_database_from_before_the_first_release_is_refused_in_one_sentence(
-    newer: SqliteDatabase | PostgresDatabase,
-) -> None:
-    await newer.write(lambda connection: connection.execute(text("UPDATE postroom_version SET version_num = '0039'")))
-
-    with pytest.raises(UnreleasedDatabase, match=r"revision 0039, from before the first release.*begin with an empty"):
-        await newer.migrate()
-
-    assert await newer.read(revision) == "0039"
+        assert await database.read(revision) == left
+    finally:
+        await database.close()

@@ -22,6 +22,7 @@ from postroom.sandbox.records import SANDBOX_TOKEN
 
 BOT_TOKEN = "123456789:AAcanary-token_xyz"
 OWN_TOKEN = "pr_operator_canary0123456789abcdef"
+SESSION_TOKEN = "pr_session_canary0123456789abcdef"
 URL = "postgresql://ann:canary@db/butlers"
 
 
@@ -61,7 +62,7 @@ def test_fields_that_hold_secrets_or_words_are_hidden(lines: Any, name: str) -> 
     assert "canary" not in json.dumps(lines())
 
 
-@pytest.mark.parametrize("secret", [BOT_TOKEN, OWN_TOKEN, URL])
+@pytest.mark.parametrize("secret", [BOT_TOKEN, OWN_TOKEN, SESSION_TOKEN, URL])
 def test_secrets_are_scrubbed_wherever_they_turn_up(lines: Any, secret: str) -> None:
     structlog.get_logger("x").error(f"failed at {secret}", where=f"<{secret}>", deep={"a": [secret, (secret,)]})
     logging.getLogger("library").error("GET %s", secret)
