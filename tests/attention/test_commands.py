@@ -112,7 +112,9 @@ async def test_notices_are_forecast_snoozed_acknowledged_and_withdrawn(household
     assert "one that comes is not shown" in ahead.out and "--key" in neither.error, (ahead, neither)
     assert set(plan[0]) == {"at", "what", "where", "why", "unless"}
     assert "unless it is read" in words.out, words
-    assert "snoozed" in snoozed.out and acked["state"] == "acknowledged" and withdrawn.out == "withdrawn\n"
+    assert (
+        "put off by the person" in snoozed.out and acked["state"] == "acknowledged" and withdrawn.out == "withdrawn\n"
+    )
     assert shown["figures"]["accepted"] == 2 and shown["plan"] == []
 
 
@@ -193,6 +195,6 @@ async def test_notify_says_until_when_it_is_held_and_why(household: Living, monk
     wrong = await postroom_beside("notify", "Hello", "--urgency", "loud")
     never = await postroom_beside("notify", "Hello", "--channel", "telegram", "--expires", "0s")
 
-    assert done.code == 0 and done.out.startswith("held until ") and ": quiet hours; notice " in done.out, done
+    assert done.code == 0 and done.out.startswith("held until ") and ": quiet hours are on; notice " in done.out, done
     assert wrong.code == 1 and "--urgency" in wrong.error
     assert never.code == 1 and "expires_in_seconds" in never.error

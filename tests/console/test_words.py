@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postroom.attention.model import NoticeState
 from postroom.console.visit import Templates
 from postroom.console.words import (
     FILTERS,
@@ -26,19 +27,25 @@ from postroom.console.words import (
     shown_links,
     state_tone,
     state_word,
+    state_words,
     told_in,
 )
 from postroom.delivery.reading.counts import MOST_COUNTED
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.kernel.text.visible import findings
 from postroom.message.delivery import AttemptResult, Status
+from postroom.questions.model import QuestionStatus
 
 # -- How figures, moments and states are said --
 
 
-@pytest.mark.parametrize("kind", [Status, AttemptResult, CircuitState])
+@pytest.mark.parametrize("kind", [Status, AttemptResult, CircuitState, QuestionStatus, NoticeState])
 def test_every_state_has_a_word_and_a_tone(kind: type[StrEnum]) -> None:
-    assert all(STATES[one][0] and STATES[one][1] for one in kind)
+    assert all(word and tone != "plain" for word, tone in map(state_words, kind))
+
+
+def test_a_state_of_two_things_is_said_of_each_in_its_own_words() -> None:
+    assert (state_word(QuestionStatus.OPEN), state_word(CircuitState.OPEN)) == ("Open", "Paused after failures")
 
 
 def test_no_state_is_said_in_the_words_of_machinery() -> None:

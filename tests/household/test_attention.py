@@ -151,7 +151,7 @@ async def test_why_says_who_held_a_notice_and_until_when(home: Path) -> None:
             (delivered,) = await view.why(sent.sends[0].delivery_id or "")
 
     assert "health wrote this" in waiting.why
-    assert "It is held because it is quiet for them" in waiting.why
+    assert "It is held because quiet hours are on" in waiting.why
     assert "It was delivered" in delivered.why and "It was held" in delivered.why and "quiet" in delivered.why
 
 
@@ -240,7 +240,7 @@ async def put_off(alive: Living, ask_id: str) -> AskingParts:
 
     async def is_quiet() -> bool:
         cards = await asking.world.store.presentations.of(ask_id)
-        return [one.reason for one in cards if one.channel == "telegram"] == ["it is quiet for them"]
+        return [one.reason for one in cards if one.channel == "telegram"] == ["quiet hours are on"]
 
     await until(is_quiet)
     return asking

@@ -271,7 +271,7 @@ async def test_a_note_says_what_its_e_mail_waits_for_now(home: Path, monkeypatch
         freed = await postroom_beside("why", note["notification_id"])
 
     assert done.out.startswith("It is a note in the inbox of ada, stored ")
-    assert "Of its e-mail copy: It is held because it is quiet for them; the next look is in " in done.out
+    assert "Of its e-mail copy: It is held because quiet hours are on; the next look is in " in done.out
     assert "It is held because" not in freed.out
 
 

@@ -364,7 +364,7 @@ SEND = NoticeSend(key="k", kind=SendKind.NOTICE, at_us=EARLIER, notices=("n1",),
         (
             AT_NIGHT,
             copy_of(NoticeState.HELD, until_us=QUIET_ENDS_US, reasons=QUIET),
-            "Of its e-mail copy: It is held because it is quiet for them; the next look is in 6 hours.",
+            "Of its e-mail copy: It is held because quiet hours are on; the next look is in 6 hours.",
         ),
         (BY_EMAIL, copy_of(NoticeState.RELEASED), "Of its e-mail copy: It is on its way."),
         (BY_EMAIL, copy_of(NoticeState.WITHDRAWN), "Of its e-mail copy: It was withdrawn and not sent."),
@@ -544,14 +544,14 @@ def test_what_is_held_says_why_and_when_it_is_looked_at_next() -> None:
     held = view(QUIET, accepted("a", "23:00"), until="23:30")
     said = why_notice(held, "Ada", moment("23:30"))
     assert said.startswith("cook wrote this to Ada 30 minutes ago.")
-    assert "It is held because it is quiet for them; the next look is in 7 hours" in said
+    assert "It is held because quiet hours are on; the next look is in 7 hours" in said
 
 
 @pytest.mark.requirement("attention:why-notice")
 def test_what_was_held_and_sent_says_both_and_names_the_delivery() -> None:
     sent = view(QUIET, accepted("a", "23:00"))
     said = why_notice(sent, "Ada", moment("2026-01-06T12:00"))
-    assert "It was held 13 hours ago because it is quiet for them" in said
+    assert "It was held 13 hours ago because quiet hours are on" in said
     assert said.endswith("It was sent. Delivery d1 carried it over telegram (notice).")
     assert (why_held(sent, moment("2026-01-06T12:00")) or "").startswith("It was a notice before (a). It was held")
 

@@ -54,7 +54,7 @@ class ApprovalPages:
     files: FileContents
 
     def listed(self) -> ListPage[Action]:
-        words = {str(one): state_word(one) for one in ActionStatus} | {"pending": "Waiting", "all": "All"}
+        words = {one: state_word(one) for one in ActionStatus} | {ActionStatus.PENDING: "Waiting", "all": "All"}
         return ListPage(
             title="Approvals",
             parts="approvals.html",

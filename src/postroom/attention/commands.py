@@ -203,7 +203,7 @@ def _plan_line(item: PlanItemBody, zone: str) -> str:
     where = f" to {item.where}" if item.where else ""
     why = f" ({because(item.why)})" if item.why else ""
     unless = f", unless {item.unless}" if item.unless else ""
-    return f"{moment_words(item.at, zone)}  {DECISION_WORDS[DecisionKind(item.what)].planned}{where}{why}{unless}"
+    return f"{moment_words(item.at, zone)}  {DECISION_WORDS[DecisionKind(item.what)].coming}{where}{why}{unless}"
 
 
 def _notice(answer: NoticeAnswer) -> Any:

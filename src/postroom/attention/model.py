@@ -153,38 +153,29 @@ class DecisionKind(StrEnum):
 
 
 class DecisionWords(NamedTuple):
-    """How a page tells of a decision, and in which tone; what it says is coming, and what the command line says is."""
+    """How a decision is told of, and in which tone; and how it is said while it is still to come."""
 
     told: str
     tone: str
     coming: str
-    planned: str
 
 
 _K = DecisionKind
 DECISION_WORDS: Final = {
-    _K.HOLD: DecisionWords("Held", "ask", "waits on", "is held"),
-    _K.JOIN_DIGEST: DecisionWords(
-        "Put into the next digest", "ask", "goes into the next digest", "is held for a digest"
-    ),
-    _K.RELEASE: DecisionWords("Sent on its way", "good", "leaves", "is sent"),
-    _K.DELEGATE: DecisionWords(
-        "Sent to the person who stands in", "good", "leaves for the person who stands in", "is sent to who stands in"
-    ),
-    _K.CLOSE_DIGEST: DecisionWords("Sent on its way in a digest", "good", "leaves in a digest", "is sent in a digest"),
-    _K.MERGE: DecisionWords("Merged with another", "plain", "is merged with another", "is dropped for a newer one"),
-    _K.MUTE: DecisionWords("Not sent: muted", "plain", "is not sent: muted", "is muted"),
-    _K.EXPIRE: DecisionWords("Not sent: too old", "warn", "is not sent: too old by then", "expires unsent"),
-    _K.WITHDRAW: DecisionWords("Withdrawn", "plain", "is withdrawn", "is withdrawn"),
-    _K.REPEAT: DecisionWords("Repeated", "warn", "is repeated", "is sent again"),
-    _K.ESCALATE: DecisionWords("Escalated", "warn", "is escalated", "goes to the next step"),
-    _K.GIVE_UP: DecisionWords(
-        "Given up: no one answered", "bad", "is given up: no one answered", "counts as unanswered"
-    ),
-    _K.FAIL: DecisionWords(
-        "Given up: no way was left", "bad", "is given up: no way is left", "counts as undeliverable"
-    ),
-    _K.CORRECT: DecisionWords("Corrected after it was sent", "warn", "is corrected", "is corrected"),
+    _K.HOLD: DecisionWords("Held", "ask", "waits on"),
+    _K.JOIN_DIGEST: DecisionWords("Put into the next digest", "ask", "goes into the next digest"),
+    _K.RELEASE: DecisionWords("Sent on its way", "good", "leaves"),
+    _K.DELEGATE: DecisionWords("Sent to the person who stands in", "good", "leaves for the person who stands in"),
+    _K.CLOSE_DIGEST: DecisionWords("Sent on its way in a digest", "good", "leaves in a digest"),
+    _K.MERGE: DecisionWords("Merged with another", "plain", "is merged with another"),
+    _K.MUTE: DecisionWords("Not sent: muted", "plain", "is not sent: muted"),
+    _K.EXPIRE: DecisionWords("Not sent: too old", "warn", "is not sent: too old by then"),
+    _K.WITHDRAW: DecisionWords("Withdrawn", "plain", "is withdrawn"),
+    _K.REPEAT: DecisionWords("Repeated", "warn", "is repeated"),
+    _K.ESCALATE: DecisionWords("Escalated", "warn", "is escalated"),
+    _K.GIVE_UP: DecisionWords("Given up: no one answered", "bad", "is given up: no one answered"),
+    _K.FAIL: DecisionWords("Given up: no way was left", "bad", "is given up: no way is left"),
+    _K.CORRECT: DecisionWords("Corrected after it was sent", "warn", "is corrected"),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -13,7 +13,10 @@ from urllib.parse import SplitResult, urlsplit
 
 from markupsafe import Markup
 
+from postroom.approvals.model import ActionStatus
 from postroom.approvals.rules import ShownLink, links_in
+from postroom.attention.model import NoticeState
+from postroom.conversations.model import InboundStatus
 from postroom.delivery.files.kinds import PICTURES
 from postroom.delivery.reading.counts import MOST_COUNTED
 from postroom.delivery.rules.breaker import CircuitState
@@ -24,6 +27,7 @@ from postroom.kernel.values.ids import parse_text, to_datetime, to_text
 from postroom.kernel.values.zones import duration, known_zone, relative, zone_word
 from postroom.message.attachment import size_words
 from postroom.message.delivery import AttemptResult, Status
+from postroom.questions.model import QuestionStatus
 
 # -- Figures, moments and states --
 
@@ -45,14 +49,63 @@ STATES: Final[dict[str, tuple[str, str]]] = {
     CircuitState.OPEN: ("Paused after failures", "bad"),
     CircuitState.HALF_OPEN: ("Trying again", "warn"),
 }
+# What is a state of several things is told apart by whose it is.
+_STATES_OF: Final[dict[type[str], Mapping[str, tuple[str, str]]]] = {
+    QuestionStatus: {
+        QuestionStatus.OPEN: ("Open", "ask"),
+        QuestionStatus.ANSWERED: ("Answered", "good"),
+        QuestionStatus.DECLINED: ("Declined", "warn"),
+        QuestionStatus.EXPIRED: ("Expired", "warn"),
+        QuestionStatus.CANCELLED: ("Taken back", "wait"),
+        QuestionStatus.SUPERSEDED: ("Replaced", "wait"),
+    },
+    ActionStatus: {
+        ActionStatus.PENDING: ("Waits for you", "ask"),
+        ActionStatus.APPROVED: ("Approved", "good"),
+        ActionStatus.REJECTED: ("Rejected", "bad"),
+        ActionStatus.EXPIRED: ("Expired", "warn"),
+    },
+    NoticeState: {
+        NoticeState.ACCEPTED: ("Just accepted", "wait"),
+        NoticeState.HELD: ("Held", "ask"),
+        NoticeState.DIGESTING: ("Leaving in a digest", "wait"),
+        NoticeState.RELEASED: ("Leaving", "wait"),
+        NoticeState.SENT: ("Sent", "good"),
+        NoticeState.DIGESTED: ("Sent in a digest", "good"),
+        NoticeState.WAITING: ("Waiting for an OK", "ask"),
+        NoticeState.ACKNOWLEDGED: ("OK", "good"),
+        NoticeState.UNANSWERED: ("Never answered", "bad"),
+        NoticeState.MUTED: ("Muted", "wait"),
+        NoticeState.MERGED: ("Merged with another", "wait"),
+        NoticeState.WITHDRAWN: ("Withdrawn", "wait"),
+        NoticeState.RECALLED: ("Recalled", "warn"),
+        NoticeState.EXPIRED: ("Too old to be sent", "warn"),
+        NoticeState.UNDELIVERABLE: ("Could not be delivered", "bad"),
+        NoticeState.REFUSED: ("Refused by a person", "bad"),
+    },
+    InboundStatus: {
+        InboundStatus.RECEIVED: ("Received", "wait"),
+        InboundStatus.ROUTED: ("Routed", "wait"),
+        InboundStatus.WAITING: ("Waiting", "wait"),
+        InboundStatus.RUNNING: ("Running", "wait"),
+        InboundStatus.ANSWERED: ("Answered", "good"),
+        InboundStatus.FAILED: ("Failed", "bad"),
+    },
+}
+
+
+def state_words(state: str) -> tuple[str, str]:
+    """What nobody gave words to reads as it is written."""
+    said = _STATES_OF.get(type(state), STATES)
+    return said.get(state, (str(state).replace("_", " ").capitalize(), "plain"))
 
 
 def state_word(state: str) -> str:
-    return STATES.get(state, (str(state).replace("_", " ").capitalize(), "plain"))[0]
+    return state_words(state)[0]
 
 
 def state_tone(state: str) -> str:
-    return STATES.get(state, ("", "plain"))[1]
+    return state_words(state)[1]
 
 
 def figure(value: int | None, most: int = MOST_COUNTED) -> str:

@@ -14,7 +14,7 @@ from postroom.attention.pages.shown import is_somebody, own_id
 from postroom.console.frame import NavigationGroup
 from postroom.console.lists import Filter, FilterKind, Found, ListPage, ListQuery, searched_by
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
-from postroom.console.words import state_tone, state_word
+from postroom.console.words import state_words
 from postroom.conversations.history import Histories, Lately
 from postroom.conversations.model import HistoryLine, HistoryQuery, InboundStatus, LineKind
 from postroom.conversations.store import StoredInbound
@@ -30,15 +30,6 @@ _PAGE_SIZE: Final = 50
 _MOST_PEOPLE: Final = 50
 _MOST_FOUND: Final = 20
 Talk = tuple[Person, HistoryLine | None]
-_TONES: Final[Mapping[str, str]] = {
-    InboundStatus.RECEIVED: "wait",
-    InboundStatus.ROUTED: "wait",
-    InboundStatus.WAITING: "wait",
-    InboundStatus.RUNNING: "wait",
-    InboundStatus.ANSWERED: "good",
-    InboundStatus.FAILED: "bad",
-    QuestionStatus.OPEN: "ask",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,10 +126,14 @@ def line_link(line: HistoryLine) -> str:
 
 
 def line_state(line: HistoryLine) -> tuple[str, str]:
-    """The word and its tone; of deliveries as everywhere."""
-    if line.kind is LineKind.DELIVERY:
-        return state_word(line.status), state_tone(line.status)
-    return line.status.capitalize(), _TONES.get(line.status, "plain")
+    """The word and its tone, as everywhere."""
+    match line.kind:
+        case LineKind.DELIVERY:
+            return state_words(line.status)
+        case LineKind.QUESTION:
+            return state_words(QuestionStatus(line.status))
+        case LineKind.MESSAGE:
+            return state_words(InboundStatus(line.status))
 
 
 def conversations_section(pages: TalkPages) -> ConsoleSection:

@@ -158,27 +158,35 @@ def derived_id(*parts: object) -> str:
     return hashlib.sha256("\x1f".join(str(part) for part in parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# Why a message is not shown now, in a word or two; `why` says it in sentences.
+# Why a message is not shown now, said once for people on a page, in a terminal and in `why`: each follows "because".
 
-_WORDS: Final[Mapping[str, str]] = {
-    Because.QUIET: "quiet hours",
-    Because.SLOT: "its slot of the day",
-    Because.SNOOZE: "snoozed",
-    Because.BUDGET: "too many today",
-    Because.COLLECT: "collected with others",
-    Because.AWAY: "away",
-    Because.CHANNEL: "the channel is down",
-    Because.CEILING: "a lower urgency here",
-    Because.DUPLICATE: "said before",
-    Because.SUPERSEDED: "a newer one",
-    Because.TOMBSTONE: "withdrawn before it came",
-    Because.OVER_BUDGET: "too many today, and urgent",
-    Because.LONGEST_HOLD: "held long enough",
-    Because.STEP: "not acknowledged",
-    Because.REPEAT: "not acknowledged",
+REASON_WORDS: Final[Mapping[str, str]] = {
+    Because.QUIET: "quiet hours are on",
+    Because.SNOOZE: "it was put off by the person",
+    Because.SLOT: "it can wait for the next set time",
+    Because.BUDGET: "its agent has used up its interruptions",
+    Because.COLLECT: "notices of this kind are collected",
+    Because.AWAY: "the person is away",
+    Because.CHANNEL: "its channel is down",
+    Because.RETURNED: "it could not be handed over and is tried again",
+    Because.CEILING: "it is less urgent here than its agent asked for",
+    Because.DUPLICATE: "the same was said shortly before",
+    Because.SUPERSEDED: "a newer notice of the same key took its place",
+    Because.TOMBSTONE: "it was withdrawn before it came",
+    Because.EXPIRED: "its time was over",
+    Because.OVER_BUDGET: "its agent had used up its interruptions, and it was urgent",
+    Because.LONGEST_HOLD: "it had waited as long as its urgency may",
+    Because.EMPTY_STEP: "no one was there who had not been reached before",
+    Because.FAILED: "it could not be delivered",
+    Because.LATE: "it was later than planned",
+    Because.MUTED: "it is muted by the person",
+    Because.UNANSWERED: "no one answered",
+    Because.WITHDRAWN: "its agent withdrew it",
+    Because.STEP: "no one had answered",
+    Because.REPEAT: "no one had answered",
 }
 
 
 def because(reasons: Iterable[str]) -> str:
-    """One or several, as they stand in an answer."""
-    return ", ".join(dict.fromkeys(_WORDS.get(one, one.replace("_", " ")) for one in reasons))
+    """One or several, as they stand in a sentence; what another version named is said as it is."""
+    return " and ".join(dict.fromkeys(REASON_WORDS.get(one, one.replace("_", " ")) for one in reasons))

@@ -14,7 +14,7 @@ from postroom.inbox.preferences import no_copy
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import record, to_text
 from postroom.kernel.values.zones import relative
-from postroom.message.wishes import Because, HoldReason
+from postroom.message.wishes import HoldReason, because
 from postroom.questions.model import (
     BY_DEFAULT,
     Added,
@@ -36,31 +36,6 @@ from postroom.questions.shapes import QuestionStory
 
 
 _K, _S = DecisionKind, NoticeState
-REASONS: Final = {
-    Because.QUIET: "it is quiet for them",
-    Because.SNOOZE: "they asked for it later",
-    Because.SLOT: "such notices wait for the next slot of the day",
-    Because.BUDGET: "its agent has used up its interruptions",
-    Because.COLLECT: "notices of this kind are collected",
-    Because.AWAY: "they are away",
-    Because.CHANNEL: "its channel is down",
-    Because.RETURNED: "it could not be handed over and is tried again",
-    Because.CEILING: "it is less urgent here than its agent asked for",
-    Because.DUPLICATE: "the same was said shortly before",
-    Because.SUPERSEDED: "a newer notice of the same key took its place",
-    Because.TOMBSTONE: "it was withdrawn before it came",
-    Because.EXPIRED: "its time was over",
-    Because.OVER_BUDGET: "its agent had used up its interruptions, and it was urgent",
-    Because.LONGEST_HOLD: "it had waited as long as its urgency may",
-    Because.EMPTY_STEP: "no one was there who had not been reached before",
-    Because.FAILED: "it could not be delivered",
-    Because.LATE: "it was later than planned",
-    Because.MUTED: "they muted such notices",
-    Because.UNANSWERED: "no one answered",
-    Because.WITHDRAWN: "its agent withdrew it",
-    Because.STEP: "no one had answered",
-    Because.REPEAT: "no one had answered",
-}
 _ENDS: Final = {
     _S.ACKNOWLEDGED: "It was acknowledged.",
     _S.UNANSWERED: "No one answered it, and it was given up.",
@@ -141,7 +116,7 @@ def _sent_as(view: NoticeView) -> Iterator[str]:
 
 
 def _because(reasons: Iterable[HoldReason]) -> str:
-    return " and ".join(dict.fromkeys(REASONS[one.reason] for one in reasons))
+    return because(one.reason for one in reasons)
 
 
 # -- Why a message that a person wrote went where it went, in one paragraph --

@@ -11,7 +11,7 @@ from postroom.kernel.values.ids import seconds
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import Format
 from postroom.message.inbound import Assurance, Flag
-from postroom.message.wishes import ALLOW, APPROVE, DENY, Urgency
+from postroom.message.wishes import ALLOW, APPROVE, DENY, REASON_WORDS, Because, Urgency
 
 RATHER_NOT: Final = "Rather not"  # the button, and the word, that declines
 
@@ -214,7 +214,7 @@ class Hold(StrEnum):
 
 
 HOLD_WORDS: Final = {
-    Hold.QUIET: "it is quiet for them",
+    Hold.QUIET: REASON_WORDS[Because.QUIET],
     Hold.IN_LINE: "other approvals are to be decided first",
     Hold.APPROVAL: "waits for an approval",
     Hold.AWAY: "the channel does not work at the moment",

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from postroom.console.frame import NavigationGroup
 from postroom.console.lists import Filter, FilterKind, Found, ListPage, ListQuery, Shelves, paged
 from postroom.console.visit import TOKEN_FIELD, ConsolePage, ConsoleSection, Form, Visit
+from postroom.console.words import state_word
 from postroom.kernel.text.visible import findings
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import Principal, person_id_of
@@ -38,15 +39,7 @@ _ALL: Final = "all"
 _ASKED_OF: Final = Filter(
     name="q", title="Search by the person who is asked", kind=FilterKind.NAME, hint="Who is asked"
 )
-_SHELVES: Final = {
-    QuestionStatus.OPEN: "Open",
-    QuestionStatus.ANSWERED: "Answered",
-    QuestionStatus.DECLINED: "Declined",
-    QuestionStatus.EXPIRED: "Expired",
-    QuestionStatus.CANCELLED: "Taken back",
-    QuestionStatus.SUPERSEDED: "Replaced",
-    _ALL: "All",
-}
+_SHELVES: Final = {one: state_word(one) for one in QuestionStatus} | {_ALL: "All"}
 _MOST_WAITING: Final = 100
 _LONGEST_ID: Final = 64
 _LONGEST_REVISION: Final = 9

@@ -48,7 +48,7 @@ async def test_the_page_tells_every_decision_with_its_reasons_and_the_plan_in_th
     story = page.get_by_role("region", name="What happened").get_by_role("listitem")
     await expect(story.first).to_contain_text("Accepted from health for telegram")
     held = page.get_by_role("region", name="What happened").locator(".timeline > li", has_text="Held until")
-    await expect(held).to_contain_text("Because: quiet hours.")
+    await expect(held).to_contain_text("Because: quiet hours are on.")
     await expect(page.get_by_text("its agent asked for “critical”")).to_be_visible()
     coming = page.get_by_role("region", name="What will happen next")
     await expect(coming).to_contain_text("It leaves, to Sandbox owner by telegram")

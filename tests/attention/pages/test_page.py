@@ -97,7 +97,7 @@ async def test_what_is_held_says_by_whom_why_and_until_when(site: Site) -> None:
     first = page.locator(".note", has_text="Water plant number 0")
     await expect(first).to_contain_text("health")
     await expect(first).to_contain_text(re.compile(r"until \w{3} \d+ \w{3} \d{4}, \d\d:\d\d"))
-    await expect(first.get_by_role("listitem")).to_have_text("Quiet hours.")
+    await expect(first.get_by_role("listitem")).to_have_text("Quiet hours are on.")
     await first.get_by_role("link", name="Water plant number 0").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Water plant number 0")
 

@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from postroom.attention.model import CELLS, DAYS, DECISION_WORDS, DecisionKind, NoticeState, Policy, Preset, QuietWindow
+from postroom.attention.model import CELLS, DAYS, DECISION_WORDS, DecisionKind, Policy, Preset, QuietWindow
 from postroom.attention.pages.policy_form import complaints_of, form_of, read, typed_form, written
 from postroom.attention.pages.shown import (
     CELL_WORDS,
     PRESET_WORDS,
-    REASON_WORDS,
-    STATE_WORDS,
     end_of_today,
     later,
     policy_words,
@@ -26,7 +24,7 @@ from postroom.attention.rules.times import typed_moment
 from postroom.console.visit import Form
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import parse_text
-from postroom.message.wishes import Because, HoldReason
+from postroom.message.wishes import REASON_WORDS, Because, HoldReason
 
 # -- Nothing that can happen is without words --
 
@@ -34,8 +32,7 @@ from postroom.message.wishes import Because, HoldReason
 NOON = parse_text("2026-07-01T10:00:00Z")
 
 
-def test_every_state_cell_reason_decision_and_preset_has_words() -> None:
-    assert set(STATE_WORDS) == set(NoticeState)
+def test_every_cell_reason_decision_and_preset_has_words() -> None:
     assert set(CELL_WORDS) == {*CELLS, "escalated"}
     assert set(REASON_WORDS) == set(Because)
     assert set(DECISION_WORDS) == set(DecisionKind)
@@ -45,8 +42,8 @@ def test_every_state_cell_reason_decision_and_preset_has_words() -> None:
 def test_the_reason_that_binds_comes_first_and_says_until_when_unless_that_is_said_already() -> None:
     reasons = [HoldReason(Because.CEILING), HoldReason(Because.QUIET, NOON)]
 
-    assert reason_words(reasons, "Europe/Vienna")[0] == "quiet hours, until Wed 1 Jul 2026, 12:00"
-    assert reason_words(reasons, "Europe/Vienna", NOON)[0] == "quiet hours"
+    assert reason_words(reasons, "Europe/Vienna")[0] == "quiet hours are on, until Wed 1 Jul 2026, 12:00"
+    assert reason_words(reasons, "Europe/Vienna", NOON)[0] == "quiet hours are on"
 
 
 def test_a_policy_is_said_without_what_is_not_set() -> None:

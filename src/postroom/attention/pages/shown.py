@@ -18,10 +18,8 @@ from postroom.attention.model import (
     LEFT,
     ON_ITS_WAY,
     Decision,
-    DecisionKind,
     EscalationStep,
     NoticeMove,
-    NoticeState,
     Policy,
     Preset,
     QuietWindow,
@@ -36,8 +34,7 @@ from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.ids import to_datetime, to_us
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, person_id_of
 from postroom.kernel.values.zones import duration, instant, known_zone
-from postroom.message.wishes import AcceptedNotice, Because, HoldReason, Urgency
-from postroom.overview.why_held import REASONS
+from postroom.message.wishes import REASON_WORDS, AcceptedNotice, HoldReason, Urgency
 from postroom.people.model import Person
 from postroom.people.people import HouseholdPeople
 from postroom.people.store.people import StoredPeople
@@ -115,7 +112,6 @@ def _name(person: Person | None, person_id: str) -> str:
 
 # -- Words --
 
-_B, _K, _S = Because, DecisionKind, NoticeState
 CELL_WORDS: Final = {
     "held": "held",
     "in_a_digest": "in a digest",
@@ -123,34 +119,6 @@ CELL_WORDS: Final = {
     "escalated": "escalated",
     "sent": "sent",
     "not_sent": "not sent",
-}
-STATE_WORDS: Final = {
-    _S.ACCEPTED: ("Just accepted", "wait"),
-    _S.HELD: ("Held", "ask"),
-    _S.DIGESTING: ("Leaving in a digest", "wait"),
-    _S.RELEASED: ("Leaving", "wait"),
-    _S.SENT: ("Sent", "good"),
-    _S.DIGESTED: ("Sent in a digest", "good"),
-    _S.WAITING: ("Waiting for an OK", "ask"),
-    _S.ACKNOWLEDGED: ("OK", "good"),
-    _S.UNANSWERED: ("Never answered", "bad"),
-    _S.MUTED: ("Muted", "wait"),
-    _S.MERGED: ("Merged with another", "wait"),
-    _S.WITHDRAWN: ("Withdrawn", "wait"),
-    _S.RECALLED: ("Recalled", "warn"),
-    _S.EXPIRED: ("Too old to be sent", "warn"),
-    _S.UNDELIVERABLE: ("Could not be delivered", "bad"),
-    _S.REFUSED: ("Refused by a person", "bad"),
-}
-# As everywhere, but to be read by the person themselves as well as by the owner.
-REASON_WORDS: Final = REASONS | {
-    _B.QUIET: "quiet hours",
-    _B.SNOOZE: "put off by the person",
-    _B.SLOT: "it can wait for the next set time",
-    _B.AWAY: "the person is away",
-    _B.MUTED: "muted by the person",
-    _B.STEP: "the next step of the escalation",
-    _B.REPEAT: "repeated until there is an OK",
 }
 URGENCY_WORDS: Final = {
     Urgency.PASSIVE: "can wait",
@@ -265,8 +233,6 @@ _RECEIPTS = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownNotice:
     view: NoticeView
-    word: str
-    tone: str
     until: str
     reasons: Sequence[str]
     urgency: str
@@ -291,12 +257,9 @@ class ShownNotice:
 
 
 def shown(view: NoticeView, zone: str) -> ShownNotice:
-    word, tone = STATE_WORDS[view.state]
     asked = view.standing.notice.urgency
     return ShownNotice(
         view=view,
-        word=word,
-        tone=tone,
         until=local_time(view.until_us, zone) if view.until_us is not None else "",
         reasons=reason_words(view.reasons, zone, view.until_us),
         urgency=URGENCY_WORDS[view.urgency],
