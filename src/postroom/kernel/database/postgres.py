@@ -146,6 +146,7 @@ _PATIENCE_SECONDS = 30.0  # a server that answers nothing is as good as away
 _HOT_SECONDS = 10.0  # others wait behind a hot statement
 _CLOSE_SECONDS = 2.0
 _CACHED_STATEMENTS = 100
+_OTHER_STATEMENTS = 500  # a question alone takes fifty from asked to answered; what falls out is prepared again
 # A prepared statement keeps the plan it was given when the ledger was new and small, and a small table is read whole;
 # then every settlement reads all there is, until the server gathers statistics. Each hot statement has its index, so
 # one plan serves for all values: as its statistics fall, the server might otherwise plan a claim anew each time, which
@@ -199,9 +200,9 @@ class PostgresDatabase:
         self._overdue = Overdue()
         self._engine: AsyncEngine = create_async_engine(
             _sqlalchemy_url(url),
-            connect_args={} if prepared else _UNNAMED,
-            pool_size=(other_pool_size + 1) // 2,
-            max_overflow=other_pool_size // 2,
+            connect_args={"prepared_statement_cache_size": _OTHER_STATEMENTS} if prepared else _UNNAMED,
+            pool_size=other_pool_size,  # one that is closed behind each crowd is opened and prepared anew for the next
+            max_overflow=0,
             hide_parameters=True,  # what people wrote to each other has no place in an error text
         )
         event.listen(self._engine.sync_engine, "checkout", _refuse_closed)
