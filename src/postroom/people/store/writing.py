@@ -129,17 +129,18 @@ class BookWriter:
         return removed > 0
 
     def _new_addresses(self, fresh: Mapping[str, NewPerson], source: str) -> dict[str, str]:
-        own = {one: _own_address(one, new, source) for one, new in fresh.items()}
-        taken = taken_of(self.connection, self.book, [address for address in own.values() if address])
-        for one, new in fresh.items():
-            if new.agent_address is not None and own[one] in taken:
-                raise Refused(Code.CONTACT_EXISTS, _TAKEN)
-        return {
-            one: HOUSEHOLD_OWNER
-            if fresh[one].role is PersonRole.OWNER
-            else (address if address and address not in taken else CONTACT_PREFIX + one)
-            for one, address in own.items()
+        """One of their own, or that of their inbox while it is free, or else one made from the id."""
+        found = {one: CONTACT_PREFIX + one for one in fresh}
+        own = {
+            one: new.agent_address or user_address(one)
+            for one, new in fresh.items()
+            if new.role is not PersonRole.OWNER and (new.agent_address or source == SIGN_IN)
         }
+        taken = taken_of(self.connection, self.book, list(own.values()))
+        if any(fresh[one].agent_address for one, address in own.items() if address in taken):
+            raise Refused(Code.CONTACT_EXISTS, _TAKEN)
+        found |= {one: address for one, address in own.items() if address not in taken}
+        return found | {one: HOUSEHOLD_OWNER for one, new in fresh.items() if new.role is PersonRole.OWNER}
 
     def _rename(self, named: Named) -> None:
         """An alias row never changes: what is no longer said goes, what is new comes under a new id."""
@@ -225,13 +226,6 @@ def _names(new: NewPerson) -> dict[tuple[str, bool], Keys]:
             said_before.add(keys.normal)
             wanted[alias, place == 0] = keys
     return wanted
-
-
-def _own_address(person_id: str, new: NewPerson, source: str) -> str:
-    """What a person is to be called at; nothing for who has a contact's address anyway."""
-    if new.role is PersonRole.OWNER:
-        return ""
-    return new.agent_address or (user_address(person_id) if source == SIGN_IN else "")
 
 
 def _kept_address(known: Person, new: NewPerson) -> str:
