@@ -92,7 +92,8 @@ class ContactPages:
     async def one(self, visit: Visit) -> Response:
         """A person of the visitor's book, to look at and to change; or the visitor themself, to look at."""
         if not visit.principal.is_owner and visit.path["id"] == person_id_of(visit.principal):
-            return await self._own(visit)
+            own = await self._person(visit, self.people)
+            return visit.show("person.html", **await self._around(visit, own), may_change=False)
         person = await self._person(visit)
         return await self._form(visit, person, shown(person, self._channels))
 
@@ -135,19 +136,13 @@ class ContactPages:
     def _of(self, visit: Visit) -> People:
         return replace(self.people, book=book_of(visit.principal))
 
-    async def _person(self, visit: Visit) -> Person:
+    async def _person(self, visit: Visit, people: People | None = None) -> Person:
         try:
-            return await self._of(visit).get(visit.path["id"])
+            return await (people or self._of(visit)).get(visit.path["id"])
         except Refused as error:
             if error.code is Code.NOT_FOUND:
                 raise HTTPException(404) from None
             raise
-
-    async def _own(self, visit: Visit) -> Response:
-        person = await self.people.store.get(HOUSEHOLD_OWNER, visit.path["id"])
-        if person is None:
-            raise HTTPException(404)
-        return visit.show("person.html", **await self._around(visit, person), may_change=False)
 
     async def _around(self, visit: Visit, person: Person) -> dict[str, Any]:
         """What the household knows about one of its people beside what is written down."""

@@ -14,7 +14,6 @@ from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.principal import CONTACT_PREFIX, HOUSEHOLD_OWNER, parse_address
 from postroom.message.delivery import folded
 from postroom.people.model import (
-    BookGlance,
     Candidate,
     ConfirmSource,
     DecisionMode,
@@ -61,11 +60,15 @@ class Resolver:
         glance = await self.memories.glance(owner_agent, keys.normal, query.strip())
         if explicit := _explicit(query, keys, glance.addressed):
             return explicit
-        if glance.memory and glance.memory.book_version == glance.version and glance.remembered:
-            return _remembered(keys, glance.memory, glance.remembered)
+        memory = glance.memory
+        if memory and memory.book_version == glance.version and glance.remembered:
+            return _remembered(keys, memory, glance.remembered)
         found = await self.search(owner_agent, keys, glance.version)
-        if glance.memory and (known := await self._recall(keys, glance, found)):
-            return known
+        if memory and glance.remembered and still_holds(memory, glance.remembered, found):
+            await self.memories.refreshed(memory, glance.version)
+            return _remembered(keys, memory, glance.remembered)
+        if memory:
+            await self.memories.drop(memory)
         verdict = decide(found, query, input_mode, limit)
         return await self._answer(owner_agent, keys, verdict)
 
@@ -75,16 +78,6 @@ class Resolver:
             return book.search(keys)
         async with self._turn(owner_agent):
             return await asyncio.to_thread(book.search, keys)
-
-    async def _recall(self, keys: Keys, glance: BookGlance, found: list[FoundEntry]) -> Resolution | None:
-        memory, contact = glance.memory, glance.remembered
-        if memory is None:
-            return None
-        if contact is None or not still_holds(memory, contact, found):
-            await self.memories.drop(memory)
-            return None
-        await self.memories.refreshed(memory, glance.version)
-        return _remembered(keys, memory, contact)
 
     async def _answer(self, owner_agent: str, keys: Keys, verdict: MatchVerdict) -> Resolution:
         contacts = await self.books.people(owner_agent, [one.entry.contact_id for one in verdict.found])
@@ -358,9 +351,9 @@ def _is_easily_misheard(query: str, input_mode: InputMode) -> bool:
 # Choices a person has confirmed, and when they no longer count.
 
 
-def still_holds(memory: Remembered, contact: Person | None, found: Sequence[FoundEntry]) -> bool:
+def still_holds(memory: Remembered, contact: Person, found: Sequence[FoundEntry]) -> bool:
     """Not once the contact moved or lost the name, nor once somebody fits the words better."""
-    if contact is None or contact.fingerprint != memory.fingerprint or not has_alias(contact, memory.alias):
+    if contact.fingerprint != memory.fingerprint or not has_alias(contact, memory.alias):
         return False
     mine, best_other = standing(memory.contact_id, found)
     return not (best_other > memory.rival and best_other >= mine)
