@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from sqlalchemy import func, insert, select
+from starlette.requests import Request
 
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.clock import SystemClock
@@ -18,6 +19,7 @@ from postroom.people.model import NewPerson, PersonRole
 from postroom.people.signing_in.passkeys import (
     CHALLENGE_LIFE_SECONDS,
     MOST_CHALLENGES,
+    UNKNOWN,
     Ceremony,
     Challenge,
     Passkey,
@@ -25,6 +27,8 @@ from postroom.people.signing_in.passkeys import (
     Passkeys,
     Site,
     StoredPasskeys,
+    device_words,
+    site_of,
     user_handle,
 )
 from postroom.people.store.people import StoredPeople
@@ -167,3 +171,40 @@ async def test_more_challenges_than_may_be_open_push_out_the_oldest(database: Da
     assert await store.take_challenge("d0", NOW_US) is None
     assert await store.take_challenge("d1", NOW_US) is not None
     assert await store.take_challenge("new", NOW_US) == new
+
+
+HOSTS = {
+    "localhost:40200": Site(rp_id="localhost", origin="http://localhost:40200"),
+    "LOCALHOST": Site(rp_id="localhost", origin="http://localhost"),
+    "post.example.org": Site(rp_id="post.example.org", origin="https://post.example.org"),
+    "post.example.org:8443": Site(rp_id="post.example.org", origin="https://post.example.org:8443"),
+    "127.0.0.1:40200": None,
+    "[::1]:40200": None,
+    "192.168.1.5": None,
+    "box": None,
+    "": None,
+}
+
+
+@pytest.mark.parametrize(("host", "expected"), HOSTS.items())
+def test_a_name_has_passkeys_and_a_number_has_none(host: str, expected: Site | None) -> None:
+    request = Request({"type": "http", "headers": [(b"host", host.encode())]})
+
+    assert site_of(request) == expected
+
+
+# Devices by the words people know them by, and never in a browser's own text.
+
+AGENTS = {
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130.0 Safari/537.36": "Chrome on Linux",
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Safari/604.1": "Safari on iPhone",
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Gecko/20100101 Firefox/131.0": "Firefox on Windows",
+    "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/129 Mobile Safari/537.36 EdgA/129": "Edge on Android",
+    "": UNKNOWN,
+    "<script>alert(1)</script>": UNKNOWN,
+}
+
+
+@pytest.mark.parametrize(("agent", "words"), AGENTS.items())
+def test_a_device_has_words(agent: str, words: str) -> None:
+    assert device_words(agent) == words
