@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.intents.model import RECEIPT, TERMINAL, TRANSITIONS, IntentStatus, event_of, steps_to
+from postroom.intents.model import RECEIPT, TERMINAL, TRANSITIONS, IntentStatus, steps_to
 from postroom.kernel.values.errors import Code, Refused
 
 STATUSES = st.sampled_from(list(IntentStatus))
@@ -41,7 +41,3 @@ def test_an_answer_may_come_before_work_was_noted() -> None:
 def test_a_receipt_knows_four_words() -> None:
     assert set(RECEIPT) == set(IntentStatus)
     assert set(RECEIPT.values()) == {"accepted", "running", "done", "failed"}
-
-
-def test_every_status_has_its_event() -> None:
-    assert len({event_of(status) for status in IntentStatus}) == len(IntentStatus)

@@ -273,9 +273,6 @@ class StoredIntents:
 
         return await write_twice(self._database, work)
 
-    def hold(self, connection: Connection, subject: Subject) -> None:
-        _row(connection, subject.id, lock=True)
-
     def change_within(
         self, connection: Connection, intent_id: str, decide: Callable[[AgentIntent], IntentChange], *, but: str
     ) -> None:
@@ -439,7 +436,7 @@ class IntentRide:
     rule: Rule
 
     def hold(self, connection: Connection, subject: Subject) -> None:
-        self.record.hold(connection, subject)
+        _row(connection, subject.id, lock=True)
 
     def expire(self, connection: Connection, question: Question, at_us: int) -> None:
         """An intent keeps its own time."""
