@@ -10,7 +10,7 @@ from postroom.attention.model import Decision
 from postroom.attention.rules.decide import decide
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook
-from postroom.attention.rules.simulate import changed, simulate
+from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import AttentionState, Fact, PolicyChanged
 
 Events = Sequence[Fact | Decision]
@@ -63,7 +63,7 @@ class _Replay:
 
     def _take(self, event: Fact | Decision) -> None:
         if isinstance(event, PolicyChanged):
-            self._book = changed(self._book, self._state.person, event)
+            self._book = self._book.with_own(self._state.person, event.policy)
         self._state = fold(self._state, event)
 
 

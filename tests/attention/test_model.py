@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.attention.sample import at, notice
 
-from postroom.attention.model import CELLS, NOTICE_MOVES, OPEN, SETTLED, TERMINAL, NoticeMove, NoticeState, may, moved
+from postroom.attention.model import CELLS, NOTICE_MOVES, OPEN, SETTLED, TERMINAL, NoticeMove, NoticeState
 from postroom.attention.rules.digest import (
     MOST_CHARACTERS,
     Digest,
@@ -47,17 +47,6 @@ def test_a_state_is_open_or_settled_and_what_is_terminal_is_settled() -> None:
 @pytest.mark.requirement("attention:states")
 def test_every_state_is_in_one_cell() -> None:
     assert sorted(state for states in CELLS.values() for state in states) == sorted(NoticeState)
-
-
-@pytest.mark.requirement("attention:states")
-@pytest.mark.parametrize("state", NoticeState)
-@pytest.mark.parametrize("move", NoticeMove)
-def test_a_move_that_is_not_in_the_table_is_refused(state: NoticeState, move: NoticeMove) -> None:
-    if may(state, move):
-        assert moved(state, move) is NOTICE_MOVES[state, move]
-        return
-    with pytest.raises(KeyError):
-        moved(state, move)
 
 
 @pytest.mark.requirement("attention:states")

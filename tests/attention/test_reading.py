@@ -9,7 +9,7 @@ from tests.attention.sample import HOUR, NIGHT, accepted, at, book, empty, run
 
 from postroom.attention.acts import PlanItemBody
 from postroom.attention.reading import NoticeAct, notice_markup, plan, read_button
-from postroom.attention.rules.simulate import changed, simulate
+from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import PolicyChanged
 
 
@@ -62,7 +62,7 @@ def test_at_every_fact_the_plan_is_what_happened_until_the_next_one(history: His
         now = simulate(facts[: place + 1], rules, state=empty(), until_us=event.at_us)
         book_now = rules
         for one in facts[: place + 1]:
-            book_now = changed(book_now, "ada", one) if isinstance(one, PolicyChanged) else book_now
+            book_now = book_now.with_own("ada", one.policy) if isinstance(one, PolicyChanged) else book_now
         planned = simulate((), book_now, state=now.state, until_us=until)
         real = [one for one in whole.decisions if event.at_us < one.at_us < until]
         assert [one for one in planned.decisions if event.at_us < one.at_us < until] == real

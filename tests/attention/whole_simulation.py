@@ -8,7 +8,7 @@ from postroom.attention.model import Decision
 from postroom.attention.rules.decide import decide
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook
-from postroom.attention.rules.simulate import SimulatedRun, changed
+from postroom.attention.rules.simulate import SimulatedRun
 from postroom.attention.state import AttentionState, Fact, PolicyChanged, ReceiptIn, SendOutcome
 
 
@@ -37,7 +37,7 @@ class _Whole:
     def take(self, fact: Fact) -> None:
         self.now_us = max(self.now_us, fact.at_us)
         if isinstance(fact, PolicyChanged):
-            self.book = changed(self.book, self.state.person, fact)
+            self.book = self.book.with_own(self.state.person, fact.policy)
         self.fold(fact)
         self.next_us = self.judge()
 

@@ -33,7 +33,7 @@ from postroom.message.wishes import URGENCIES, Urgency
 
 if TYPE_CHECKING:
     from postroom.attention.desk import AttentionDesk
-    from postroom.attention.reading import Comparison, NoticeView
+    from postroom.attention.reading import NoticeView
     from postroom.attention.rules.simulate import SimulatedRun
 
     Desk = Call[AttentionDesk]
@@ -429,7 +429,7 @@ class PreviewAttention(_WithPolicy[PreviewAnswer]):
         person = await call.work.person(call.caller, self.person)
         policy = await call.work.policy(call.caller, person, self.written())
         made = await call.work.attention.simulate(person, policy, call.work.now_us - seconds(self.replay_seconds))
-        return _comparison(made)
+        return PreviewAnswer(difference=list(made.words), before=_counted(made.before), after=_counted(made.after))
 
 
 @act(by=EVERYONE, route=HttpRoute("GET /v1/people/{person}/attention/figures", _TAG))
@@ -563,12 +563,8 @@ async def _policy_answer(call: Desk, person: str) -> PolicyAnswer:
     )
 
 
-def _comparison(made: Comparison) -> PreviewAnswer:
-    """`difference` in words; `before` and `after` how often each was decided."""
-    return PreviewAnswer(difference=list(made.words), before=_counted(made.before), after=_counted(made.after))
-
-
 def _counted(run: SimulatedRun) -> dict[str, int]:
+    """How often each was decided."""
     kinds = [str(one.kind) for one in run.decisions]
     return {kind: kinds.count(kind) for kind in sorted(set(kinds))}
 

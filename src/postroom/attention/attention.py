@@ -35,7 +35,6 @@ from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 from postroom.message.wishes import AcceptedNotice, Urgency
 
 _MOST_HOPS: Final = 20
-_WEEK_US: Final = seconds(7 * 86_400)
 _PAST: Final = {NoticeMove.ACKNOWLEDGE: "acknowledged", NoticeMove.SNOOZE: "snoozed"}
 
 
@@ -200,11 +199,8 @@ class Attention(NoticeReading):
             named += in_absences(await self.absences(person), f"the absence of {person}: ")
         return tuple(f"{one.field}: {one.error}" for one in await missing(self.book.people, named))
 
-    async def preview(self, person: str, policy: Policy | None) -> tuple[str, ...]:
-        """In words, what this policy would have changed over the last week."""
-        return (await self.simulate(person, policy, self.book.clock.now_us() - _WEEK_US)).words
-
     async def simulate(self, person: str, policy: Policy | None, since_us: int) -> Comparison:
+        """What this policy would have changed since then."""
         named = await self._checked(person, policy) if policy is not None else None
         return await self.compare(person, named, since_us)
 

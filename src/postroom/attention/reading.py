@@ -219,10 +219,7 @@ class NoticeReading:
         unjudged = await self.book.store.sent_unjudged(await self.book.people.places(person), since_us)
         told += [NoticeAccepted(at_us=one.created_us, notice=altered(one, person=person)) for one in unjudged]
         before = self._run(person, told, self.book.policies)
-        others = {name: one for name, one in self.book.policies.people.items() if name != person}
-        own = {person: policy} if policy is not None else {}
-        book = replace(self.book.policies, people={**others, **own})
-        after = self._run(person, told, book)
+        after = self._run(person, told, self.book.policies.with_own(person, policy))
         tried = any(isinstance(one, NoticeAccepted) for one in told)
         words = _difference(before, after) if tried else (_NOTHING_TO_TRY,)
         return Comparison(before=before, after=after, words=words)

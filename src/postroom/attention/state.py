@@ -65,22 +65,40 @@ class Withdrawn:
 
 
 @record
-class Muted:
-    """What is None is not asked about; at least one is set. `until_us` None: until it is unmuted."""
+class Muting:
+    """What is None is not asked about; at least one is set."""
 
-    at_us: int
     agent: str | None = None
     thread: str | None = None
     category: str | None = None
+
+    @property
+    def what(self) -> tuple[str | None, str | None, str | None]:
+        return self.agent, self.thread, self.category
+
+    def is_of(self, other: Muting) -> bool:
+        """Whether this is what is muted again, or unmuted."""
+        return _same_sender(self.agent, other.agent) and self.what[1:] == other.what[1:]
+
+
+def _same_sender(one: str | None, other: str | None) -> bool:
+    """People write `ci` where the household keeps `program:ci`."""
+    if one is None or other is None or one == other:
+        return one == other
+    return one.partition(":")[2] == other or other.partition(":")[2] == one
+
+
+@record
+class Muted(Muting):
+    """`until_us` None: until it is unmuted."""
+
+    at_us: int
     until_us: int | None = None
 
 
 @record
-class Unmuted:
+class Unmuted(Muting):
     at_us: int
-    agent: str | None = None
-    thread: str | None = None
-    category: str | None = None
 
 
 @record
@@ -257,36 +275,18 @@ class NoticeSend:
 
 
 @record
-class Silence:
+class Silence(Muting):
     """`missed`: how many of whom it kept from the person; `channel`: where the last of them would have gone."""
 
-    agent: str | None = None
-    thread: str | None = None
-    category: str | None = None
     until_us: int | None = None
     missed: tuple[tuple[str, int], ...] = ()
     channel: str | None = None
-
-    @property
-    def what(self) -> tuple[str | None, str | None, str | None]:
-        return self.agent, self.thread, self.category
 
     def covers(self, notice: AcceptedNotice, at_us: int) -> bool:
         lasts = self.until_us is None or self.until_us > at_us
         is_from = self.agent is None or _same_sender(self.agent, notice.agent)
         labels = ((self.thread, notice.thread), (self.category, notice.category))
         return lasts and is_from and all(wanted is None or wanted == label for wanted, label in labels)
-
-    def is_of(self, agent: str | None, thread: str | None, category: str | None) -> bool:
-        """Whether this is what is muted again, or unmuted."""
-        return _same_sender(self.agent, agent) and (self.thread, self.category) == (thread, category)
-
-
-def _same_sender(one: str | None, other: str | None) -> bool:
-    """People write `ci` where the household keeps `program:ci`."""
-    if one is None or other is None or one == other:
-        return one == other
-    return one.partition(":")[2] == other or other.partition(":")[2] == one
 
 
 @record

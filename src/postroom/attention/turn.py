@@ -12,7 +12,6 @@ from postroom.attention.rules.digest import Digest, render, subject
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook
 from postroom.attention.rules.reasons import MUTES, missed_words
-from postroom.attention.rules.simulate import changed
 from postroom.attention.rules.times import Rotation
 from postroom.attention.state import (
     AttentionState,
@@ -137,9 +136,7 @@ class Turn:
     def __post_init__(self) -> None:
         self.state = self.loaded.state(self.person)
         self.policy = self.loaded.policy
-        others = {name: policy for name, policy in self.book.people.items() if name != self.person}
-        own = {self.person: self.policy} if self.policy is not None else {}
-        self.book = replace(self.book, people={**others, **own})
+        self.book = self.book.with_own(self.person, self.policy)
 
     @property
     def moment_us(self) -> int:
@@ -153,12 +150,11 @@ class Turn:
     def take(self, fact: Fact) -> None:
         if isinstance(fact, PolicyChanged):
             self.policy = fact.policy
-            self.book = changed(self.book, self.person, fact)
+            self.book = self.book.with_own(self.person, fact.policy)
         silences = self.state.silences
         self._fold(fact)
         if isinstance(fact, Unmuted):
-            what = (fact.agent, fact.thread, fact.category)
-            for ended in (one for one in silences if one.is_of(*what) and one.missed):
+            for ended in (one for one in silences if one.is_of(fact) and one.missed):
                 self.accept(_missed(ended, self.person, fact.at_us))
 
     def hear_of_channels(self, down: frozenset[str] | None) -> None:

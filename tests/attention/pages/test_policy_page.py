@@ -16,6 +16,7 @@ from tests.household.living import LIFTED, QUICK
 
 from postroom.attention.model import Preset, policy_mapping
 from postroom.attention.rules.policy import parse_policy
+from postroom.kernel.values.ids import seconds
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
@@ -37,7 +38,8 @@ async def test_a_change_is_said_in_words_before_anything_is_saved(site: Site) ->
     for number in range(3):
         await say(site.home, f"Message {number}", "Anna")
     wanted = parse_policy({**ALWAYS_QUIET, "preset": "everything"})
-    expected = await attention.preview("anna", wanted)
+    week_us = attention.book.clock.now_us() - seconds(7 * 86_400)
+    expected = (await attention.simulate("anna", wanted, week_us)).words
     _, before = await attention.policy("anna")
     page = await site.signed_in(ANNA, "/attention/policy")
 

@@ -17,7 +17,7 @@ from postroom.attention.reading import left_at
 from postroom.attention.rules.decide import decide
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook, parse_policy
-from postroom.attention.rules.simulate import changed, simulate
+from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import NoticeAccepted, PolicyChanged, ReceiptIn, SendOutcome
 from postroom.message.wishes import URGENCIES, Urgency
 
@@ -75,7 +75,7 @@ def test_extra_wakes_change_nothing(history: History, every: int) -> None:
         next_at = ask(now)
         while facts and facts[0].at_us == now:
             event = facts.pop(0)
-            rules = changed(rules, "ada", event) if isinstance(event, PolicyChanged) else rules
+            rules = rules.with_own("ada", event.policy) if isinstance(event, PolicyChanged) else rules
             state = fold(state, event)
             next_at = ask(now)
 
@@ -89,7 +89,7 @@ def test_at_a_fixpoint_nothing_is_decided(history: History) -> None:
     run, end = engine(history)
     rules = book_of(history)
     for event in sorted(history.facts, key=lambda one: one.at_us):
-        rules = changed(rules, "ada", event) if isinstance(event, PolicyChanged) else rules
+        rules = rules.with_own("ada", event.policy) if isinstance(event, PolicyChanged) else rules
 
     assert decide(run.state, rules, end)[0] == ()
 

@@ -15,11 +15,11 @@ from postroom.attention.rules.policy import Rules, merged, parse_policy
 from postroom.console.visit import Form, Visit
 from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.fields import Document, printable
+from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.zones import zone_names
 
 _MOST_ROWS: Final = 30
-_BLANK_WINDOWS: Final = 1
-_BLANK_SLOTS: Final = 1
+_WEEK_US: Final = seconds(7 * 86_400)
 _FORM_KEYS: Final = ("preset", "zone", "quiet_hours", "let_pass", "slots", "budget", "ceiling", "agents")
 _CHANGED: Final = "Nothing was saved: the policy was changed elsewhere meanwhile. This is how it is now."
 
@@ -59,15 +59,15 @@ class PolicyForm:
     per_day: str = ""
     ceiling: str = ""
     agents: Sequence[AgentRow] = ()
-    twice: Sequence[str] = field(default=())  # agents that were named more than once
+    twice: Sequence[str] = ()  # agents that were named more than once
 
     @property
     def window_rows(self) -> Sequence[WindowRow]:
-        return [*self.windows, *[WindowRow()] * _BLANK_WINDOWS]
+        return [*self.windows, WindowRow()]
 
     @property
     def slot_rows(self) -> Sequence[str]:
-        return [*self.slots, *[""] * _BLANK_SLOTS]
+        return [*self.slots, ""]
 
 
 # -- A policy as a form --
@@ -262,7 +262,7 @@ class PolicyPages:
             wanted = read(form, own, self._household)
             if act == "save":
                 return await self._save(visit, whose, wanted)
-            words = await self.attention.preview(whose.id, wanted)
+            words = (await self.attention.simulate(whose.id, wanted, visit.now_us - _WEEK_US)).words
         except ValidationError as error:
             draft = PolicyDraft(form=form, rules=await self.attention.rules(whose.id), complaints=complaints_of(error))
             return await self._page(visit, whose, draft)

@@ -36,7 +36,6 @@ from postroom.kernel.values.ids import altered, seconds
 from postroom.message.wishes import AcceptedNotice, Because, HoldReason, Urgency, rank
 
 _TOMBSTONE_US: Final = seconds(72 * 3600)
-_LABELS: Final = ("agent", "thread", "category")
 _AboutOne = fact.Acked | fact.Snoozed | fact.NoticeRefused
 
 
@@ -137,12 +136,12 @@ def _taken_back(standing: Standing) -> Standing:
 
 
 def _silences(state: AttentionState, event: fact.Muted | fact.Unmuted) -> tuple[Silence, ...]:
-    what = (event.agent, event.thread, event.category)
-    others = tuple(one for one in state.silences if not one.is_of(*what))
-    if isinstance(event, fact.Unmuted) or what == (None, None, None):
+    others = tuple(one for one in state.silences if not one.is_of(event))
+    if isinstance(event, fact.Unmuted) or not any(event.what):
         return others
-    before = next((one for one in state.silences if one.is_of(*what)), Silence())  # what it kept still has to be told
-    return (*others, altered(before, **dict(zip(_LABELS, what, strict=True)), until_us=event.until_us))
+    before = next((one for one in state.silences if one.is_of(event)), Silence())  # what it kept still has to be told
+    agent, thread, category = event.what
+    return (*others, altered(before, agent=agent, thread=thread, category=category, until_us=event.until_us))
 
 
 def _absences(state: AttentionState, event: fact.AwaySet) -> tuple[Any, ...]:

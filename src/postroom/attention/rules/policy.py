@@ -258,12 +258,13 @@ class _Reader:
 
     def whole(self, name: str, given: Fields, least: int, most: int) -> int | None:
         value = given.raw(name)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            given.complain(name, f"must be a whole number from {least} to {most}", "out_of_range")
-            return None
-        return value
+        return None if value is None else self._number(given.path(name), value, least, most)
+
+    def _number(self, path: str, value: Any, least: int, most: int) -> int | None:
+        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+            return value
+        self.wrong(path, f"must be a whole number from {least} to {most}", "out_of_range")
+        return None
 
     def collecting(self) -> Collecting | None:
         if not self._given.has("collect"):
@@ -329,10 +330,7 @@ class _Reader:
         return None
 
     def gap(self, path: str, value: Any) -> int | None:
-        if isinstance(value, int) and not isinstance(value, bool) and 30 <= value <= _DAY_SECONDS:
-            return value
-        self.wrong(path, f"must be a whole number from 30 to {_DAY_SECONDS}", "out_of_range")
-        return None
+        return self._number(path, value, 30, _DAY_SECONDS)
 
     def refuse_twice(self, policy: Policy) -> None:
         ids = [step.id for step in policy.escalation or ()]
@@ -443,6 +441,11 @@ class PolicyBook:
                 self.household, self.people.get(person), self.zones.get(person) or self.zone
             )
         return found
+
+    def with_own(self, person: str, policy: Policy | None) -> PolicyBook:
+        """With this as the person's own; None: they have none."""
+        others = {name: one for name, one in self.people.items() if name != person}
+        return replace(self, people={**others, person: policy} if policy is not None else others)
 
     def number(self, people: Iterable[str]) -> int:
         """The same in every process for the same wishes of these people."""

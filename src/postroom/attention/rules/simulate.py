@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any, Final
 
@@ -67,11 +67,6 @@ def simulate(
     return SimulatedRun(state=clock.state, events=tuple(clock.events))
 
 
-def changed(book: PolicyBook, person: str, event: PolicyChanged) -> PolicyBook:
-    others = {name: policy for name, policy in book.people.items() if name != person}
-    return replace(book, people={**others, person: event.policy} if event.policy is not None else others)
-
-
 class _VirtualClock:
     """Each event is decided among those it concerns; a wake too many does no harm, so none is ever cancelled."""
 
@@ -100,7 +95,7 @@ class _VirtualClock:
     def take(self, event: Fact) -> None:
         self.now_us = max(self.now_us, event.at_us)
         if isinstance(event, PolicyChanged):
-            self.book = changed(self.book, self._person, event)
+            self.book = self.book.with_own(self._person, event.policy)
         self._judge(self._fold(event))
 
     def _judge(self, names: Iterable[str]) -> None:
