@@ -235,11 +235,13 @@ class ListNotices(Act[NoticePage]):
         return NoticePage(notices=[notice_body(one) for one in found], next_cursor=following)
 
 
-@act(by=EVERYONE, route=HttpRoute("GET /v1/notices/{notice_id}", _TAG))
-class GetNotice(Act[WholeNoticeAnswer]):
-    """One notice, with every decision about it; of an agent its own"""
-
+class _OfNotice(Act[Answer]):
     notice_id: NoticeId = said(_NOTICE_ID, ...)
+
+
+@act(by=EVERYONE, route=HttpRoute("GET /v1/notices/{notice_id}", _TAG))
+class GetNotice(_OfNotice[WholeNoticeAnswer]):
+    """One notice, with every decision about it; of an agent its own"""
 
     async def do(self, call: Desk) -> WholeNoticeAnswer:
         return WholeNoticeAnswer(
@@ -248,10 +250,8 @@ class GetNotice(Act[WholeNoticeAnswer]):
 
 
 @act(by=EVERYONE, route=HttpRoute("GET /v1/notices/{notice_id}/plan", _TAG))
-class PlanNotice(Act[PlanAnswer]):
+class PlanNotice(_OfNotice[PlanAnswer]):
     """What will happen to a notice if no one does anything"""
-
-    notice_id: NoticeId = said(_NOTICE_ID, ...)
 
     async def do(self, call: Desk) -> PlanAnswer:
         await call.work.seen(call.caller, self.notice_id)
@@ -265,10 +265,8 @@ class PlanNotice(Act[PlanAnswer]):
     route=HttpRoute("POST /v1/notices/{notice_id}/ack", _TAG, operation="acknowledgeNotice"),
     command=Command("attention ack", ("notice_id",), {"notice_id": CommandOption(metavar="NOTICE")}),
 )
-class AckNotice(Act[NoticeAnswer]):
+class AckNotice(_OfNotice[NoticeAnswer]):
     """Say that you have seen a notice, as the person it is for; nothing more is sent of it, and twice is fine"""
-
-    notice_id: NoticeId = said(_NOTICE_ID, ...)
 
     async def do(self, call: Desk) -> NoticeAnswer:
         view = await call.work.theirs(call.caller, self.notice_id)
@@ -281,10 +279,9 @@ class AckNotice(Act[NoticeAnswer]):
     route=HttpRoute("POST /v1/notices/{notice_id}/snooze", _TAG),
     command=Command("attention snooze", ("notice_id",), {"notice_id": CommandOption(metavar="NOTICE")}),
 )
-class SnoozeNotice(Act[NoticeAnswer]):
+class SnoozeNotice(_OfNotice[NoticeAnswer]):
     """Show a notice later, as the person it is for: `until`, or after `for_seconds`; an hour by default"""
 
-    notice_id: NoticeId = said(_NOTICE_ID, ...)
     until: Moment | None = said(_UNTIL)
     for_seconds: Annotated[int, Field(ge=MINUTE, le=LONGEST_SNOOZE)] | None = said("Instead of until; an hour")
 
@@ -298,10 +295,8 @@ class SnoozeNotice(Act[NoticeAnswer]):
 
 
 @act(by=EVERYONE, route=HttpRoute("POST /v1/notices/{notice_id}/withdraw", _TAG))
-class WithdrawNotice(Act[NoticeAnswer]):
+class WithdrawNotice(_OfNotice[NoticeAnswer]):
     """Take a notice of your own back; one that has left is recalled where the channel can"""
-
-    notice_id: NoticeId = said(_NOTICE_ID, ...)
 
     async def do(self, call: Desk) -> NoticeAnswer:
         (withdrawn,) = await call.work.withdraw(call.caller, self.notice_id, None)
