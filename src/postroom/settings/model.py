@@ -234,7 +234,7 @@ class PostgresSettings(SettingsSection):
     pool_size: Positive = 8
     """Connections for deliveries."""
     other_pool_size: Annotated[int, Field(gt=0, le=1000)] = 10
-    """Connections for everything else, half of them kept open."""
+    """Connections for everything else, opened as they are needed."""
     prepared_statements: bool = True
     """Off behind PgBouncer in transaction mode."""
     notices: Literal["listen", "poll"] = "listen"
