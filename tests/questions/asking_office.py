@@ -22,6 +22,7 @@ from postroom.kernel.running.process import Seal
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, Role
 from postroom.message.channel import Outbound
 from postroom.people.model import Person, PersonAddress, PersonRole
+from postroom.people.people import HouseholdPeople
 from postroom.people.store.people import StoredPeople
 from postroom.questions.acts import AskPeople
 from postroom.questions.asked_people import AskedPeople
@@ -102,7 +103,8 @@ class Office:
 
 def office_on(database: Database, clock: FakeClock) -> Office:
     """As another process on the same database would build it."""
-    people = AskedPeople(book=StoredPeople(database, MINT.mint, erasers=()))
+    book = StoredPeople(database, MINT.mint, erasers=())
+    people = AskedPeople(book=book, household=HouseholdPeople(book, clock))
     store, bells = StoredQuestions(database, Seal(b"k" * 32)), Bells()
     presentations = StoredPresentations(database, MINT.mint, WRITTEN)
     questions = Questions(store, clock, changed=bells.ring)

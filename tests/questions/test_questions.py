@@ -22,7 +22,9 @@ from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import Code, Refused, ValidationError
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.moments import Reason
-from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, Principal, Role
+from postroom.people.people import GOOD_FOR_SECONDS
+from postroom.people.person_rules import vouched
 from postroom.questions.acts import AskPeople
 from postroom.questions.model import (
     BY_DEFAULT,
@@ -50,6 +52,27 @@ async def test_a_question_without_recipients_is_for_the_owner_on_all_their_chann
         ("telegram", "1000", PresentationStatus.PLANNED),
         ("email", "olga@example.org", PresentationStatus.PLANNED),
     ]
+
+
+async def test_the_owners_new_address_is_asked_at_once_and_one_set_by_another_process_two_seconds_later(
+    small: Office,
+) -> None:
+    async def move(office: Office, to: str) -> None:
+        book = office.asking.planning.people.book
+        wished = vouched(to, None, 1)
+        await book.change(HOUSEHOLD_OWNER, "owner", lambda one: replace(one.as_written, addresses=wished), now_us=2)
+
+    async def asked_at() -> list[str]:
+        return [one.address for one in (await small.ask(channels=["telegram"], question="Where?")).presentations]
+
+    await small.ask()
+    await move(small, "4711")
+    assert await asked_at() == ["4711"]
+
+    await move(office_on(small.database, small.clock), "4712")
+    small.clock.jump(GOOD_FOR_SECONDS)
+    await small.asking.cancel(HEALTH, (await small.asking.listing(HEALTH, limit=1))[0].question.id)
+    assert await asked_at() == ["4712"]
 
 
 @pytest.mark.requirement("ask:not-shown")
