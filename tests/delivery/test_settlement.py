@@ -154,16 +154,6 @@ async def test_what_ended_before_we_listened_is_found(world: World) -> None:
     assert found.status is Status.DELIVERED
 
 
-async def test_nothing_is_kept_of_those_who_left(world: World) -> None:
-    waiting = asyncio.create_task(world.plane.outcomes.wait(DeliveryId("d"), 20))
-    await asyncio.sleep(0)
-    assert world.plane.outcomes.awaited([DeliveryId("d"), DeliveryId("e")]) == ["d"]
-    waiting.cancel()
-    await asyncio.gather(waiting, return_exceptions=True)
-
-    assert world.plane.outcomes.awaited([DeliveryId("d")]) == []
-
-
 async def test_a_waiter_in_one_process_is_woken_by_a_settling_in_another(postgres_url: str, clock: FakeClock) -> None:
     here, there = PostgresDatabase(postgres_url), PostgresDatabase(postgres_url)
     await here.migrate()

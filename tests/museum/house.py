@@ -40,8 +40,10 @@ class House(Living):
     async def overdue(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """As if the question's time had passed; what its asker is then told."""
         with sqlite3.connect(self.settings.home / "postroom.db") as connection:
-            over = "UPDATE questions SET expires_at = 1, next_at = 1 WHERE id = ? AND status = 'open'"
+            over = "UPDATE questions SET expires_at = 1 WHERE id = ? AND status = 'open'"
             assert connection.execute(over, (asked["ask_id"],)).rowcount == 1
+            due = "UPDATE moments SET due_at = 1, look_at = 1 WHERE id = ? AND reason = 'expire'"
+            assert connection.execute(due, (asked["ask_id"],)).rowcount == 1
         return await self.wait(asked)
 
     async def noted(self, asked: Mapping[str, Any]) -> None:

@@ -181,7 +181,7 @@ def _known(connection: Connection, identifier: str, origin: str | None) -> Reque
     if not found.is_empty:
         return found
     if origin is not None:
-        raise NothingKnown(f"Nothing of yours is known under '{identifier}'.")
+        raise NothingKnown(f"Nothing of yours is known under '{identifier}'. Give the id of what you sent or asked.")
     ids = recent_ids(connection, _REMEMBERED)
     meant = nearest(identifier, ids)
     latest = f"The newest delivery is {ids[0]}." if ids else "No delivery has been stored yet."
