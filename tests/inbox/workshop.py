@@ -39,6 +39,7 @@ from postroom.kernel.database.rows import of_json
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.message.channel import Channel
+from postroom.message.delivery import Status
 from postroom.sandbox.accounts import SandboxAddress
 from postroom.sandbox.records import ReceivedMail
 from postroom.sandbox.server import Sandbox, serve
@@ -84,9 +85,10 @@ class Workshop:
         )
 
     async def mails(self, count: int) -> list[ReceivedMail]:
-        """What the mail server holds, once it holds that many."""
+        """What the mail server holds, once it holds that many, and their sending has come to its end."""
         for _ in range(1_000):
-            if len(found := self.received()) >= count:
+            under_way = any(one["status"] == Status.IN_PROGRESS for one in await self.deliveries())
+            if len(found := self.received()) >= count and not under_way:
                 return found
             await asyncio.sleep(0.01)
         raise AssertionError(f"only {len(found)} of {count} e-mails arrived")

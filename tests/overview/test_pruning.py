@@ -461,6 +461,7 @@ def approval(row: dict[str, Any]) -> dict[str, Any]:
         "content_hash": "h",
         "risk": "medium",
         "requested_at": SETTLED_US,
+        "expires_at": SETTLED_US,
         "edited": False,
     }
 
