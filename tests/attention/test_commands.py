@@ -197,4 +197,4 @@ async def test_notify_says_until_when_it_is_held_and_why(household: Living, monk
 
     assert done.code == 0 and done.out.startswith("held until ") and ": quiet hours are on; notice " in done.out, done
     assert wrong.code == 1 and "--urgency" in wrong.error
-    assert never.code == 1 and "expires_in_seconds" in never.error
+    assert never.code == 2 and "--expires-in: must be at least 1" in never.error

@@ -21,7 +21,8 @@ class Done:
 def postroom(*arguments: str, typed: str | None = None) -> Done:
     result = CliRunner().invoke(app, list(arguments), input=typed)
     if isinstance(result.exception, UserError | PostroomError):
-        return Done(1, result.stdout, str(result.exception))
+        ending = result.exception.ending if isinstance(result.exception, UserError) else 1
+        return Done(ending, result.stdout, str(result.exception))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Done(result.exit_code, result.stdout, result.stderr)

@@ -364,4 +364,4 @@ def main() -> None:
         app()
     except (UserError, PostroomError) as error:
         sys.stderr.write(f"postroom: {failure(error)}\n")
-        sys.exit(1)
+        sys.exit(error.ending if isinstance(error, UserError) else 1)

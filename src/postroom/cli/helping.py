@@ -145,7 +145,7 @@ def run(app: typer.Typer) -> int:
     try:
         ended = app(standalone_mode=False)
     except UserError as error:
-        return _fail(error.code, str(error), USER_HINTS.get(error.code, USER_HINTS["refused"]), 1)
+        return _fail(error.code, str(error), USER_HINTS.get(error.code, USER_HINTS["refused"]), error.ending)
     except PostroomError as error:
         from postroom.kernel.values.errors import hint_of
 

@@ -17,7 +17,7 @@ from postroom.kernel.acts.commands import flags_of, read_typed, with_options_of
 from postroom.kernel.acts.declaration import Act, Command
 from postroom.kernel.acts.reading import arguments_schema
 from postroom.kernel.running.terminal import Home, Json, NotRunning, Roster, bar, complain, say, say_json
-from postroom.kernel.values.errors import SettingsError, UserError
+from postroom.kernel.values.errors import Mistyped, SettingsError, UserError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.message.acts import COMMAND, NotifyPerson
 from postroom.message.wishes import AUTO
@@ -49,7 +49,7 @@ def notify(
     settings = glance_from_process(overrides := {"home": home, "roster": roster})
     one: NotifyPerson = checked(NotifyPerson, typed, COMMAND)
     if one.message is None:
-        raise SettingsError("MESSAGE: is required: say what to send, or give - to read it.")
+        raise Mistyped("MESSAGE: is required: say what to send, or give - to read it.")
     if one.message == "-":
         one = one.model_copy(update={"message": sys.stdin.read()})
     there = elsewhere(settings, home, roster)
@@ -69,13 +69,18 @@ def notify(
 
 def checked(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command) -> Any:
     """As it is typed; words and numbers that the household would refuse are refused here, where they were mistyped."""
-    one = read_typed(kind, typed, command)
+    try:
+        one = read_typed(kind, typed, command)
+    except SettingsError as error:
+        raise Mistyped(str(error)) from None
     for name, about in arguments_schema(kind, command)["properties"].items():
         flag, given = flags_of(kind, name, command)[0], getattr(one, name)
         if "enum" in about and given is not None:
             _check(flag, given, about["enum"])
         if isinstance(given, int | float) and given > about.get("maximum", given):
-            raise SettingsError(f"{flag}: must be at most {about['maximum']:,}.")
+            raise Mistyped(f"{flag}: must be at most {about['maximum']:,}.")
+        if isinstance(given, int | float) and given < about.get("minimum", given):
+            raise Mistyped(f"{flag}: must be at least {about['minimum']:,}.")
     return one
 
 

@@ -248,6 +248,7 @@ class UserError(Exception):
     """What the person at the keyboard can put right, in one sentence; shown as it is, without a traceback."""
 
     code: str = "invalid"  # for programs that called the command
+    ending: int = 1  # the code with which the command ends
 
 
 _PLAIN: dict[ErrorClass, type[PostroomError]] = {
@@ -267,6 +268,13 @@ def error_of(error_class: ErrorClass, message: str) -> PostroomError:
 
 class SettingsError(UserError):
     """One sentence for the person who wrote the setting."""
+
+
+class Mistyped(SettingsError):
+    """The command line was not understood, in the words of the option that is wrong."""
+
+    code = "usage"
+    ending = 2
 
 
 # What a person does about an error, by the code that programs see: one sentence each.
