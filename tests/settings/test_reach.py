@@ -72,7 +72,7 @@ async def test_who_may_decide_decides_from_another_machine(there: Living, monkey
 
     listed = await postroom_beside("approvals", "list")
     approved = await postroom_beside("approvals", "approve", first, "--yes")
-    again = await postroom_beside("approvals", "approve", first, "--yes")
+    again = await postroom_beside("approvals", "approve", first[:-2], "--yes")
     rejected = await postroom_beside("approvals", "reject", second, "--reason", "not today")
     await there.settled()
 

@@ -98,6 +98,8 @@ def _meant(perform: Perform, identifier: str, status: str) -> str:
     if is_uuid(identifier):
         return identifier
     found = [one for one in _ids(perform, status) if one.startswith(identifier)]
+    if not found and status != "all":  # what is over already says so itself
+        found = [one for one in _ids(perform, "all") if one.startswith(identifier)]
     if len(found) > 1:
         shown = ", ".join(found[:_MOST_CANDIDATES])
         raise SettingsError(f"'{identifier}' is the beginning of several actions; give more of it. There are {shown}.")

@@ -90,7 +90,8 @@ class Timekeeper:
             return min(next_us or later_us, later_us)
         taken = await self.moments.take(free, now_us, lease_until_us=lease_us, limit=_AT_ONCE)
         for moment in taken:
-            self._begin(self._kinds[moment.kind], moment)
+            if kept := self._kinds.get(moment.kind):  # a slice may have stopped meanwhile: the lease ends by itself
+                self._begin(kept, moment)
         return now_us if len(taken) == _AT_ONCE else later_us
 
     async def idle(self) -> None:
