@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import pytest
 from chaos.proxy import Proxy
 
+from postroom.delivery import workers
 from postroom.kernel.acts.reading import made
-from postroom.kernel.database import engine
 from postroom.kernel.database import sqlite as sqlite_store
 from postroom.kernel.text import markdown, markdown_tokens
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
@@ -317,7 +317,7 @@ async def test_what_runs_and_waits_in_the_household_is_for_its_owner(home: Path)
 
 
 async def test_health_says_at_once_that_the_database_takes_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "BEAT_SECONDS", 0.1)
+    monkeypatch.setattr(workers, "BEAT_SECONDS", 0.1)
     async with living(home, QUICK) as house:
 
         async def troubled() -> list[dict[str, Any]] | None:
@@ -340,7 +340,7 @@ async def test_health_says_at_once_that_the_database_takes_nothing(home: Path, m
 async def test_a_household_lives_on_and_says_so_when_postgresql_goes_away_at_its_first_moment(
     home: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "BEAT_SECONDS", 0.1)
+    monkeypatch.setattr(workers, "BEAT_SECONDS", 0.1)
     server = urlsplit(postgres_url)
     async with Proxy(server.port or 5432, host=server.hostname or "127.0.0.1") as line:
         there = server._replace(netloc=server.netloc.replace(f":{server.port}", f":{line.port}")).geturl()

@@ -23,7 +23,7 @@ import pytest_asyncio
 
 from postroom.cli.doctor.checks import Finding, look_at_workers
 from postroom.conversations.texts import ENGLISH
-from postroom.kernel.database.engine import LivingWorker, WorkerPulse, living
+from postroom.delivery.workers import LivingWorker, WorkerPulse, living
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.errors import PostroomError, TargetUnavailable
 from postroom.kernel.values.principal import OPERATOR
