@@ -20,7 +20,7 @@ from tests.attention.sample import (
 )
 
 from postroom.attention import state as fact
-from postroom.attention.rules.decide import decide
+from postroom.attention.rules.decide import decide, in_one_digest_at_most
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import Absence, parse_policy
 from postroom.attention.state import AttentionState
@@ -366,6 +366,7 @@ def test_where_an_urgent_one_reaches_nobody_the_steps_of_its_escalation_are_take
         ("delegate", "bob", "telegram"),
         ("fail", None, None),
     ]
+    assert in_one_digest_at_most(state) == []
 
 
 @pytest.mark.requirement("attention:fallback")

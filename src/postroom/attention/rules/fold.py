@@ -205,9 +205,8 @@ def _decided(standing: Standing, decision: Decision) -> Standing:
             over = any(one.reason is Because.BUDGET for one in decision.reasons)
             return altered(standing, urgency=urgency, over_us=(standing.over_us or decision.at_us) if over else None)
         case _K.RELEASE | _K.DELEGATE:
-            return altered(
-                standing, urgency=urgency, send=send, step_send=send, tried=(*standing.tried, decision.channel)
-            )
+            before = standing.tried if decision.kind is _K.RELEASE else ()  # the ways to another person are all new
+            return altered(standing, urgency=urgency, send=send, step_send=send, tried=(*before, decision.channel))
         case _K.CLOSE_DIGEST:
             return altered(standing, urgency=urgency, send=send, digest=send, tried=(*standing.tried, decision.channel))
         case _K.MERGE:
