@@ -21,6 +21,7 @@ TOLD = json.loads((PICTURES / "agent-asks.json").read_text(encoding="utf-8"))
 _PAUSE = re.compile(rb"\x21\xf9\x04.(..).\x00", re.DOTALL)
 _MARKS = "⎿●❯>\xa0 "
 _MOVES_ON = "is answered"  # whether the program runs already at that moment is chance
+_STOPS = "asks"
 
 
 def seconds(gif: bytes) -> float:
@@ -56,8 +57,9 @@ async def test_a_run_of_today_says_on_both_screens_what_the_picture_shows() -> N
     moments = await run(real_client("claude"), quiet_seconds=0)
 
     assert [one.name for one in moments] == [one["name"] for one in TOLD["moments"]]
-    for one, shown in zip(moments, TOLD["moments"], strict=True):
-        assert phone_words(one.says) == shown["phone"], one.name
+    for one, shown, later in zip(moments, TOLD["moments"], [*TOLD["moments"][1:], None], strict=True):
+        early = [later["phone"]] if one.name == _STOPS else []  # the card may be there before the terminal has drawn it
+        assert phone_words(one.says) in [shown["phone"], *early], one.name
         assert one.name == _MOVES_ON or missing(one, shown) == [], one.name
 
 

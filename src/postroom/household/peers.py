@@ -97,7 +97,7 @@ class Peers:
         return self._wires[url]
 
     def token(self, caller: Principal) -> str:
-        return self._tokens.token_of(caller) or ""
+        return self._tokens.known_of(caller) or ""
 
     def _own_switchboard(self, target: str, caller: Principal) -> str | None:
         is_its_own = target == SWITCHBOARD and caller.role is Role.BUTLER

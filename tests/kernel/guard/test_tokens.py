@@ -409,10 +409,13 @@ async def test_a_token_that_was_revoked_elsewhere_is_nobodys_in_the_next_turn(pa
     token = tokens.create(ADA)
     assert tokens.verify(token) == ADA
 
+    assert tokens.known_of(ADA) == token
+
     TokenFile(path).revoke(ADA)
     await asyncio.sleep(0)
 
     assert tokens.verify(token) is None
+    assert tokens.known_of(ADA) is None
 
 
 async def test_a_token_that_is_revoked_here_is_nobodys_at_once(path: Path) -> None:

@@ -270,6 +270,7 @@ class TokenFile:
         self._stamp: tuple[int, int, int] | None = None
         self._seen_in: asyncio.AbstractEventLoop | None = None  # whose present turn has looked at the file
         self._by_digest: dict[bytes, tuple[str, Principal]] = {}  # the token's id, and whose it is
+        self._first: dict[Principal, str] = {}
         self._for_agents: dict[str, tuple[str, ...]] = {}
 
     def verify(self, token: str) -> Principal | None:
@@ -291,6 +292,11 @@ class TokenFile:
 
     def token_of(self, principal: Principal) -> str | None:
         return next((one.token for one in self.held() if one.principal == principal), None)
+
+    def known_of(self, principal: Principal) -> str | None:
+        """As `token_of`, for every call: the file is read again only when it has changed; unreadable it has none."""
+        self._refresh()
+        return self._first.get(principal)
 
     def ids_of(self, principal: Principal) -> tuple[str, ...]:
         return tuple(one.id for one in self.held() if one.principal == principal)
@@ -353,11 +359,13 @@ class TokenFile:
             stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
             if stamp != self._stamp:
                 document = self._read()
-                self._by_digest = {digest(one.token): (one.id, one.principal) for one in document.held()}
+                held = list(document.held())
+                self._by_digest = {digest(one.token): (one.id, one.principal) for one in held}
+                self._first = {one.principal: one.token for one in reversed(held)}
                 self._for_agents = document.agents()
                 self._stamp = stamp
         except (OSError, TokenFileError):
-            self._stamp, self._by_digest, self._for_agents = None, {}, {}
+            self._stamp, self._by_digest, self._first, self._for_agents = None, {}, {}, {}
 
     def _turn_is_over(self) -> None:
         self._seen_in = None
