@@ -126,6 +126,12 @@ async def texts(gated: Gated, chat_id: str = "555") -> list[str]:
     return [one["text"] for one in await gated.received("telegram/messages") if str(one["chat_id"]) == chat_id]
 
 
+async def strangers_have(gated: Gated) -> int:
+    """Messages and mails, without the cards that the owner is shown meanwhile."""
+    mails = [one for one in await gated.received("email/messages") if "x@y.example" in one["recipients"]]
+    return len(await texts(gated)) + len(mails)
+
+
 async def approval_tools_parked(gated: Gated, **changes: Any) -> str:
     answer = await gated.notify(**{**STRANGER, **changes})
     assert answer["status"] == "pending_approval", answer
@@ -167,7 +173,7 @@ DOORS: dict[str, Send] = {
 async def test_every_door_waits_for_a_person_and_sends_when_one_agrees(home: Path) -> None:
     async with gated_household(home) as gated:
         for door, send in DOORS.items():
-            before = len(await gated.received("telegram/messages")) + len(await gated.received("email/messages"))
+            before = await strangers_have(gated)
             answer = await send(gated)
 
             assert answer["status"] == "pending_approval", door
@@ -178,8 +184,7 @@ async def test_every_door_waits_for_a_person_and_sends_when_one_agrees(home: Pat
             ended = await settled(gated, answer["action_id"])
             if "reply" not in door:  # there is no message in the sandbox to reply to
                 assert ended["status"] == "delivered", door
-                after = len(await gated.received("telegram/messages")) + len(await gated.received("email/messages"))
-                assert after == before + 1
+                assert await strangers_have(gated) == before + 1
 
 
 async def test_the_owner_and_a_trusted_contact_are_written_to_at_once(home: Path) -> None:
