@@ -22,7 +22,7 @@ from scripts.reference.tools import tools_page  # noqa: E402
 from postroom.connectors.profile import llms_text  # noqa: E402
 
 FOLDER = ROOT / "docs" / "reference"
-MUSEUM = Path("docs", "explanation", "museum.md")
+MUSEUM = Path("docs", "reference", "museum.md")
 
 
 async def pages() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""docs/explanation/museum.md: failures that other systems were reported to have, and the tests that show them here."""
+"""docs/reference/museum.md: failures that other systems were reported to have, and the tests that show them here."""
 
 from __future__ import annotations
 

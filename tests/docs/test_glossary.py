@@ -18,7 +18,7 @@ from tests.docs.pages import pages
 
 pytestmark = pytest.mark.requirement("side:words-glossary")
 
-GLOSSARY = ROOT / "docs" / "explanation" / "glossary.md"
+GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 SOURCE = ROOT / "src" / "postroom"
 ROW = re.compile(r"^\| \*\*(?P<words>[^*]+)\*\* \| (?P<meaning>.+?) \|(?: (?P<place>.+?) \|)?$", re.M)
 CODE = re.compile(r"^( *)```.*?^\1```|`[^`]*`|\]\([^)]*\)|<!--.*?-->", re.S | re.M)

@@ -32,7 +32,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedPro
     folder, root = tmp_path_factory.mktemp("reference"), tmp_path_factory.mktemp("root")
     shutil.copytree(ROOT / "docs" / "reference", folder, dirs_exist_ok=True)
     (folder / "errors.md").write_text("changed by hand")
-    for name in (*MARKED, "docs/explanation/museum.md", "docs/llms.txt"):
+    for name in (*MARKED, "docs/reference/museum.md", "docs/llms.txt"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
     readme = root / "README.md"

@@ -38,7 +38,7 @@ def test_every_error_of_ours_says_whether_trying_again_can_help() -> None:
     assert {kind.error_class for kind in kinds} == set(ErrorClass)
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "delivery-states.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "reliability.md"
 
 
 def test_the_drawing_shows_every_move_and_no_other() -> None:

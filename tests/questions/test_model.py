@@ -20,7 +20,7 @@ from postroom.questions.model import (
     after_showing,
 )
 
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "question-states.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "asking.md"
 
 
 @pytest.mark.requirement("ask:states")

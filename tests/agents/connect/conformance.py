@@ -15,7 +15,7 @@ from tests.agents.connect.real_clients import real_client
 NEWEST = "0.2.0-alpha.12"  # the first that knows both eras; it needs Node 22
 SECONDS = 240
 
-# Checks that cannot pass, by what is missing; docs/explanation/mcp.md says it of its scenarios.
+# Checks that cannot pass, by what is missing; docs/explanation/asking.md says it of its scenarios.
 MISSING = {
     "its sample tools": {
         *("tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource"),
