@@ -24,7 +24,6 @@ NAMED_FOR_A_REASON = {
     "people/person_rules.py": "telegram_chat_id and email of /contacts and of the settings",
     "inbox/store/notes.py": "the owner's own mailbox takes the copies when no other is named",
     "questions/rules/form.py": "the format of a field in a JSON Schema",
-    "console/words.py": "writes e-mail as people do",
 }
 
 

@@ -68,7 +68,7 @@ def decision(kind: DecisionKind = DecisionKind.RELEASE, **fields: Any) -> Decisi
 
 
 def message(made: Decision, asked: Outgoing = ASKED, revises: DeliveryId | None = None) -> Outgoing:
-    return frozen_message(STATE, made, {"a": asked, "b": OTHER}, revises)
+    return frozen_message(STATE, made, {"a": asked, "b": OTHER}, revises, letters={"work-mail"})
 
 
 def test_elsewhere_it_goes_to_the_person_and_without_buttons_on_another_channel() -> None:
@@ -88,8 +88,8 @@ def test_what_has_buttons_is_a_message_of_its_own() -> None:
     assert message(decision(), replace(ASKED, markup=None), D1).revises == D1
 
 
-def test_a_digest_speaks_for_several_agents_and_by_mail_has_a_subject() -> None:
-    said = [message(close(one, "a", "b")) for one in ("telegram", "email")]
+def test_a_digest_speaks_for_several_agents_and_has_a_subject_where_messages_are_letters() -> None:
+    said = [message(close(one, "a", "b")) for one in ("telegram", "work-mail")]
     assert [(one.origin_butler, one.recipient, one.subject) for one in said] == [
         (ORIGIN, PERSON, None),
         (ORIGIN, PERSON, "2 notices"),

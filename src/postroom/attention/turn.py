@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
@@ -46,7 +46,6 @@ from postroom.message.wishes import AcceptedNotice, Urgency, derived_id
 from postroom.people.store.people import StoredPeople
 
 ORIGIN: Final = "attention"  # in whose name several agents speak at once
-_MAIL: Final = "email"
 _REMEMBERED_US: Final = seconds(50 * 3600)  # a local day and some hours: budgets, collect windows and keys look back
 _MARGIN_US: Final = seconds(60)
 _FRESH_US: Final = seconds(1)
@@ -60,18 +59,25 @@ def frozen_message(
     decision: Decision,
     messages: Mapping[str, Outgoing],
     revises: DeliveryId | None = None,
+    letters: Collection[str] = (),
 ) -> Outgoing:
-    """`revises`: the delivery it changes where the channel can; files and buttons need a message of their own."""
-    message = _message(state, decision, messages)
+    """
+    `revises`: the delivery it changes where the channel can; files and buttons need a message of their own.
+    `letters` are the channels whose messages have a subject.
+    """
+    message = _message(state, decision, messages, letters)
     if revises is not None and not message.attachments and message.markup is None:
         message = replace(message, revises=revises, deletes=decision.kind is DecisionKind.CORRECT)
     return frozen(message, decision.send or "")
 
 
-def _message(state: AttentionState, decision: Decision, messages: Mapping[str, Outgoing]) -> Outgoing:
+def _message(
+    state: AttentionState, decision: Decision, messages: Mapping[str, Outgoing], letters: Collection[str]
+) -> Outgoing:
     if decision.digest is not None and len(decision.digest.members) > 1:
-        notice = state.notices[decision.notice].notice
-        return _digest(decision.digest, messages, notice.apart_at(decision.digest.person, decision.digest.channel))
+        notice, digest = state.notices[decision.notice].notice, decision.digest
+        said = _digest(digest, messages, notice.apart_at(digest.person, digest.channel))
+        return replace(said, subject=subject(digest)) if digest.channel in letters else said
     placed = _placed(state, decision, messages[decision.notice])
     if decision.kind is DecisionKind.CORRECT:
         return _corrected(state, decision, placed)
@@ -102,7 +108,6 @@ def _digest(digest: Digest, messages: Mapping[str, Outgoing], apart: str | None)
         channel=digest.channel,
         recipient=messages[digest.members[0]].recipient if apart else digest.person,
         message=render(digest, [messages[name] for name in digest.members]),
-        subject=subject(digest) if digest.channel == _MAIL else None,
     )
 
 
@@ -125,6 +130,7 @@ class Turn:
     loaded: Loaded
     book: PolicyBook
     now_us: int
+    letters: frozenset[str] = frozenset()
     state: AttentionState = field(init=False)
     policy: Policy | None = field(init=False)
     decisions: list[Decision] = field(init=False, default_factory=list)
@@ -249,7 +255,8 @@ class Turn:
     def _frozen(
         self, send: NoticeSend, decision: Decision, messages: _Messages, known: Mapping[str, SendRow]
     ) -> SendRow:
-        outgoing = frozen_message(self.state, decision, messages, revised(self.state, decision, known))
+        before = revised(self.state, decision, known)
+        outgoing = frozen_message(self.state, decision, messages, before, self.letters)
         is_notice = outgoing == frozen(messages[decision.notice], send.key)
         several = decision.digest is not None and len(decision.digest.members) > 1
         request = send.key if several else self._request_of(decision.notice)
@@ -331,6 +338,8 @@ class NoticeBook:
     """
     `woken`: rung when there is something to hand over; `down`: channels that are, None where that is not known.
 
+    `letters`: channels whose messages have a subject.
+
     `mark`: touched when somebody's wishes change, so that every process of the home heeds them at once.
     """
 
@@ -340,6 +349,7 @@ class NoticeBook:
     household: Policy | None = None
     rotations: Mapping[str, Rotation] = field(default_factory=dict)
     zone: str = "UTC"
+    letters: frozenset[str] = frozenset()
     woken: Signal = field(default_factory=Signal)
     down: frozenset[str] | None = None
     mark: FileMark | None = None
@@ -422,7 +432,7 @@ class NoticeBook:
         made: list[Turn] = []
 
         def edit(loaded: Loaded) -> NoticeChanges | None:
-            turn = Turn(person, loaded, self.policies, self.clock.now_us())
+            turn = Turn(person, loaded, self.policies, self.clock.now_us(), self.letters)
             turn.hear_of_channels(self.down)
             made.append(turn)
             return step(turn)

@@ -28,6 +28,8 @@ from postroom.kernel.values.zones import duration, known_zone, relative, zone_wo
 from postroom.message.attachment import size_words
 from postroom.message.delivery import AttemptResult, Status
 from postroom.questions.model import QuestionStatus
+from postroom.settings.accounts import channel_kind
+from postroom.settings.written import SHIPPED
 
 # -- Figures, moments and states --
 
@@ -174,7 +176,9 @@ def _short_id(value: str) -> str:
 
 
 def channel_word(name: str) -> str:
-    return "E-mail" if name == "email" else name[:1].upper() + name[1:]
+    """An account with a section to itself is called what its kind is called, any other as the household named it."""
+    word = channel_kind(name).title if name in SHIPPED else name
+    return word[:1].upper() + word[1:]
 
 
 def plural(many: int, one: str, more: str = "") -> str:

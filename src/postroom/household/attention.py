@@ -83,6 +83,7 @@ def build_attention(place: Premises) -> Attention:
         household=policy,
         rotations=rotations,
         zone=settings.household.local_zone,
+        letters=frozenset(name for name, can in known_channels(settings).items() if can.style == "letter"),
         woken=store.attention_bell,
         mark=wishes_mark(settings),
     )
