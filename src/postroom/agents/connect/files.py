@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from postroom.agents.connect import texts as json_text
-from postroom.agents.connect import texts as toml_text
+from postroom.agents.connect import texts
 from postroom.agents.connect.clients import ClientFile, FileKind, Scope
 from postroom.agents.connect.texts import NotReadable
 from postroom.kernel.values.errors import UserError
@@ -70,7 +69,7 @@ def is_connected(target: ClientFile, text: str) -> bool:
     try:
         if target.entry is not None and _entry(target, text) is None:
             return False
-        listed = [json_text.json_value(text, (_HOOKS, hook.event)) for hook in target.hooks]
+        listed = [texts.json_value(text, (_HOOKS, hook.event)) for hook in target.hooks]
     except NotReadable:
         return False
     return all(isinstance(one, list) and any(map(is_ours, one)) for one in listed)
@@ -85,7 +84,7 @@ def is_ours(group: Any) -> bool:
 
 
 def _entry(target: ClientFile, text: str) -> Any:
-    reader = toml_text.toml_value if target.format is FileKind.TOML else json_text.json_value
+    reader = texts.toml_value if target.format is FileKind.TOML else texts.json_value
     return reader(text, target.server)
 
 
@@ -95,20 +94,20 @@ def _connected(target: ClientFile, text: str) -> str:
             return target.text
         case FileKind.TOML:
             assert target.entry is not None  # noqa: S101  # a TOML file has nothing else of ours
-            same = toml_text.toml_value(text, target.server) == dict(target.entry)
-            return text if same else toml_text.with_table(text, target.server, target.entry)
+            same = texts.toml_value(text, target.server) == dict(target.entry)
+            return text if same else texts.with_table(text, target.server, target.entry)
         case FileKind.JSON:
             return _connected_json(target, text)
 
 
 def _connected_json(target: ClientFile, text: str) -> str:
     if target.entry is not None:
-        text = json_text.with_member(text, target.server, dict(target.entry))
+        text = texts.with_member(text, target.server, dict(target.entry))
     wanted = {hook.event for hook in target.hooks}
     for event in [one for one in _events(text) if target.hooks and one not in wanted]:
-        text = json_text.without_items(text, (_HOOKS, event), is_ours)
+        text = texts.without_items(text, (_HOOKS, event), is_ours)
     for hook in target.hooks:
-        text = json_text.with_items_replaced(text, (_HOOKS, hook.event), is_ours, dict(hook.group))
+        text = texts.with_items_replaced(text, (_HOOKS, hook.event), is_ours, dict(hook.group))
     return text
 
 
@@ -116,20 +115,20 @@ def _removed(target: ClientFile, text: str, made: tuple[str, ...]) -> str | None
     if target.format is FileKind.WHOLE:
         return None if text == target.text else text
     if target.format is FileKind.TOML:
-        return toml_text.without_table(text, target.server)
+        return texts.without_table(text, target.server)
     if target.entry is not None:
-        text = json_text.without_member(text, target.server)
+        text = texts.without_member(text, target.server)
     for event in _events(text) if target.hooks else ():
-        text = json_text.without_items(text, (_HOOKS, event), is_ours)
+        text = texts.without_items(text, (_HOOKS, event), is_ours)
     for one in sorted(made, key=len, reverse=True):
         path = tuple(one.split("/"))
-        if json_text.json_value(text, path) in ({}, []):
-            text = json_text.without_member(text, path)
+        if texts.json_value(text, path) in ({}, []):
+            text = texts.without_member(text, path)
     return text
 
 
 def _events(text: str) -> list[str]:
-    hooks = json_text.json_value(text, (_HOOKS,))
+    hooks = texts.json_value(text, (_HOOKS,))
     return list(hooks) if isinstance(hooks, dict) else []
 
 
@@ -139,7 +138,7 @@ def _missing(target: ClientFile, text: str) -> tuple[str, ...]:
         return ()
     ways = [target.server[:-1]] if target.entry is not None else []
     ways += [way for hook in target.hooks for way in ((_HOOKS,), (_HOOKS, hook.event))]
-    return tuple(dict.fromkeys("/".join(way) for way in ways if json_text.json_value(text, way) is None))
+    return tuple(dict.fromkeys("/".join(way) for way in ways if texts.json_value(text, way) is None))
 
 
 # Written whole or not at all, with a copy of what was there, through links, with the mode it had.

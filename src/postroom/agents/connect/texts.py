@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -297,13 +298,7 @@ def _newline(text: str) -> str:
 
 # Changing TOML.
 
-_QUOTES: Final = ('"""', "'''", '"', "'")
-
-
-@dataclass(frozen=True, slots=True)
-class _Header:
-    start: int
-    path: Path
+_OPENS: Final = re.compile(r"^\ufeff?([ \t]*\[[^\r\n]*)", re.MULTILINE)
 
 
 def read(text: str) -> dict[str, Any]:
@@ -324,7 +319,7 @@ def with_table(text: str, path: Path, values: Mapping[str, Any]) -> str:
     """The table of that path has exactly these values; a new one stands at the end."""
     read(text)
     span = _span(text, path)
-    table = _toml_text_written(text, path, values)
+    table = _table(text, path, values)
     if span is None:
         changed = text + _gap(text) + table
     else:
@@ -367,12 +362,12 @@ def _without(document: dict[str, Any], path: Path) -> dict[str, Any]:
     return {name: rest if name == path[0] else one for name, one in document.items() if name != path[0] or rest}
 
 
-def _toml_text_written(text: str, path: Path, values: Mapping[str, Any]) -> str:
-    lines = [f"[{'.'.join(path)}]", *(f"{name} = {_toml_text_value(value)}" for name, value in values.items()), ""]
+def _table(text: str, path: Path, values: Mapping[str, Any]) -> str:
+    lines = [f"[{'.'.join(path)}]", *(f"{name} = {_toml(value)}" for name, value in values.items()), ""]
     return _newline(text).join(lines)
 
 
-def _toml_text_value(value: Any) -> str:
+def _toml(value: Any) -> str:
     """Texts, numbers and lists of them are written in TOML as in JSON; DEL is the one exception."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
 
@@ -387,13 +382,13 @@ def _gap(text: str) -> str:
 def _span(text: str, path: Path) -> tuple[int, int] | None:
     """From its header to the next one that is not below it."""
     headers = list(_headers(text))
-    ours = [place for place, one in enumerate(headers) if one.path[: len(path)] == path]
+    ours = [place for place, (_, known) in enumerate(headers) if known[: len(path)] == path]
     if not ours:
         return None
     if ours != list(range(ours[0], ours[-1] + 1)):
         raise NotReadable(f"{'.'.join(path)} stands in several places")
-    end = headers[ours[-1] + 1].start if ours[-1] + 1 < len(headers) else len(text)
-    return headers[ours[0]].start, _before_comments(text, end)
+    end = headers[ours[-1] + 1][0] if ours[-1] + 1 < len(headers) else len(text)
+    return headers[ours[0]][0], _before_comments(text, end)
 
 
 def _before_comments(text: str, end: int) -> int:
@@ -405,44 +400,18 @@ def _before_comments(text: str, end: int) -> int:
     return end - taken if taken and lines else end
 
 
-def _headers(text: str) -> Iterator[_Header]:
-    """Lines that begin a table; brackets in texts, lists and comments are none."""
-    place, depth, is_fresh = 0, 0, True
-    while place < len(text):
-        letter = text[place]
-        if letter == "#":
-            place = _line_end(text, place)
-            continue
-        if quote := next((one for one in _QUOTES if text.startswith(one, place)), None):
-            place, is_fresh = _after_text(text, place, quote), False
-            continue
-        if letter == "[" and is_fresh and depth == 0:
-            end = _line_end(text, place)
-            yield _Header(place, _path(text[place:end]))
-            place, is_fresh = end, True
-            continue
-        depth += (letter in "[{") - (letter in "]}")
-        is_fresh = letter == "\n" or (is_fresh and letter in " \t\r\ufeff")
-        place += 1
-
-
-def _after_text(text: str, place: int, quote: str) -> int:
-    at = place + len(quote)
-    while at < len(text) and not text.startswith(quote, at):
-        at += 2 if text[at] == "\\" and quote[0] == '"' else 1
-    at += len(quote)
-    while len(quote) == 3 and text.startswith(quote[0], at):  # quotation marks may stand before the last three
-        at += 1
-    return at
-
-
-def _line_end(text: str, place: int) -> int:
-    end = text.find("\n", place)
-    return len(text) if end < 0 else end
+def _headers(text: str) -> Iterator[tuple[int, Path]]:
+    """Where a line begins a table, and which: what stands before it is whole, so it lies in no text and no list."""
+    begin = 0
+    for found in _OPENS.finditer(text):
+        with suppress(NotReadable):
+            read(text[begin : found.start(1)])
+            begin = found.start(1)
+            yield begin, _path(found[1])
 
 
 def _path(header: str) -> Path:
-    at: Any = tomllib.loads(header.strip())
+    at: Any = read(header)
     path: list[str] = []
     while isinstance(at, dict) and at:
         name, at = next(iter(at.items()))
