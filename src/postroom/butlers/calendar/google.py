@@ -9,16 +9,16 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 from zoneinfo import ZoneInfo
 
-import aiohttp
-
-from postroom.kernel.http.answers import JsonObject, wait_seconds
-from postroom.kernel.http.call import whole_answer
+from postroom.kernel.http.answers import JsonObject, as_object, json_object, objects_in, wait_seconds
+from postroom.kernel.http.call import HttpCall
+from postroom.kernel.http.tokens import NotGranted, granted, send_form
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.process import Secret
 from postroom.kernel.values.errors import (
+    DeliveryTimeout,
     InternalError,
     OutcomeUncertain,
     PostroomError,
@@ -54,46 +54,31 @@ class _AccessTokens:
     def __init__(self, account: GoogleAccount, clock: Clock) -> None:
         self._account = account
         self._clock = clock
-        self._timeout = aiohttp.ClientTimeout(total=account.timeout_seconds)
         self._token = ""
         self._good_until_us = 0
         self._lock = asyncio.Lock()
 
-    async def get(self, session: aiohttp.ClientSession, *, refused: str = "") -> str:
+    async def get(self, *, refused: str = "") -> str:
         """`refused` is a token that was just turned down, and is not given out again."""
         async with self._lock:
             if self._token in ("", refused) or self._clock.now_us() >= self._good_until_us:
-                await self._refresh(session)
+                await self._refresh()
             return self._token
 
-    async def _refresh(self, session: aiohttp.ClientSession) -> None:
+    async def _refresh(self) -> None:
+        account = self._account
         form = {
             "grant_type": "refresh_token",
-            "client_id": self._account.client_id.reveal(),
-            "client_secret": self._account.client_secret.reveal(),
-            "refresh_token": self._account.refresh_token.reveal(),
+            "client_id": account.client_id.reveal(),
+            "client_secret": account.client_secret.reveal(),
+            "refresh_token": account.refresh_token.reveal(),
         }
-        status, body, answer = await self._post(session, form)
-        if status != 200:
-            raise _refused(status, reason_of(body))
-        token, lasts = answer.get("access_token"), answer.get("expires_in", 3600)
-        if not isinstance(token, str) or not token or isinstance(lasts, bool) or not isinstance(lasts, int | float):
-            raise InternalError("Google's answer holds no access token")
-        self._token = token
-        self._good_until_us = self._clock.now_us() + seconds(max(0.0, lasts - _MARGIN_SECONDS))
-
-    async def _post(self, session: aiohttp.ClientSession, form: dict[str, str]) -> tuple[int, bytes, Document]:
         try:
-            async with session.post(
-                self._account.token_url, data=form, timeout=self._timeout, allow_redirects=False
-            ) as response:
-                body = await response.read()
-                answer = await response.json(content_type=None) if response.status == 200 else {}
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
-            answer = None
-        if not isinstance(answer, dict):  # raised out here: the library's own error would name the request
-            raise TargetUnavailable("Google's login cannot be reached", retry_after_seconds=1.0)
-        return response.status, body, answer
+            told = granted(await send_form("Google's login", account.token_url, form, account.timeout_seconds))
+        except NotGranted as refused:
+            raise _refused(refused.status, refused.code) from None
+        self._token = told.access_token
+        self._good_until_us = self._clock.now_us() + seconds(max(0.0, told.lasts_seconds - _MARGIN_SECONDS))
 
 
 def _refused(status: int, reason: str) -> TargetUnavailable:
@@ -132,17 +117,8 @@ class LoginExpired(TargetUnavailable):
 
 def reason_of(body: bytes) -> str:
     """Google's own word for it, or nothing."""
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
-    error = document.get("error") if isinstance(document, Mapping) else None
-    if isinstance(error, str):  # the token endpoint
-        return error if _REASON.fullmatch(error) else ""
-    errors = error.get("errors") if isinstance(error, Mapping) else None
-    first: Any = errors[0] if isinstance(errors, list) and errors else {}
-    reason = first.get("reason") if isinstance(first, Mapping) else None
-    return reason if isinstance(reason, str) and _REASON.fullmatch(reason) else ""
+    reasons = [one.get("reason") for one in objects_in(as_object(json_object(body).get("error")).get("errors"))]
+    return reasons[0] if reasons and isinstance(reasons[0], str) and _REASON.fullmatch(reasons[0]) else ""
 
 
 def refusal(status: int, reason: str, wait_seconds: float) -> PostroomError:
@@ -194,14 +170,12 @@ class GoogleCalendar:
         self._api = account.api_base_url.rstrip("/")
         self._events = f"/calendars/{quote(account.calendar_id, safe='')}/events"
         self._zone = account.timezone.key
-        self._timeout = aiohttp.ClientTimeout(total=account.timeout_seconds)
+        self._timeout_seconds = account.timeout_seconds
         self._access = _AccessTokens(account, clock)
-        self._session: aiohttp.ClientSession | None = None
+        self._http = HttpCall("Google Calendar")
 
     async def close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        await self._http.close()
 
     async def pages(self, start: datetime, end: datetime) -> AsyncIterator[list[Any]]:
         """What takes place between the two moments, in order, repeated events one by one."""
@@ -253,53 +227,30 @@ class GoogleCalendar:
     async def _send(self, call: GoogleCall) -> Document:
         refused = ""
         for attempt in range(1, _MAX_ATTEMPTS + 1):
-            token = await self._access.get(self._open(), refused=refused)
+            token = await self._access.get(refused=refused)
             try:
                 return await self._once(call, token)
             except LoginExpired:
                 if refused:
                     break
                 refused = token
-            except (TargetUnavailable, OutcomeUncertain) as error:
+            except (TargetUnavailable, DeliveryTimeout, OutcomeUncertain) as error:
                 if attempt == _MAX_ATTEMPTS or not _may_repeat(call, error):
                     raise
                 await self._pause(attempt, error)
         raise TargetUnavailable("Google does not accept our credentials; connect the calendar again")
 
     async def _once(self, call: GoogleCall, token: str) -> Document:
-        answered: tuple[int, str | None, bytes] | None = None
+        url = f"{self._api}{call.path}?{urlencode(call.query)}"
         headers = {"Authorization": f"Bearer {token}"} | ({"If-Match": call.etag} if call.etag else {})
-        try:
-            async with self._open().request(
-                call.method,
-                self._api + call.path,
-                params=call.query,
-                json=call.body,
-                headers=headers,
-                timeout=self._timeout,
-                allow_redirects=False,
-            ) as response:
-                body = await whole_answer(response.content)
-                answered = (response.status, response.headers.get("Retry-After"), body)
-        except aiohttp.ClientConnectorError:
-            raise TargetUnavailable("Google Calendar cannot be reached", retry_after_seconds=1.0) from None
-        except (aiohttp.ClientError, OSError, TimeoutError):
-            pass
-        if answered is None:
-            raise OutcomeUncertain("Google Calendar did not answer", retry_after_seconds=1.0)
-        return self._read(*answered)
-
-    def _read(self, status: int, retry_after: str | None, body: bytes) -> Document:
-        if not 200 <= status < 300:
-            wait = wait_seconds(None, retry_after, to_datetime(self._clock.now_us()))
-            raise refusal(status, reason_of(body), wait)
-        try:
-            answer = json.loads(body) if body.strip() else {}
-        except (ValueError, RecursionError):
-            answer = None
-        if not isinstance(answer, dict):
-            raise InternalError("Google Calendar's answer cannot be read")
-        return answer
+        body = None
+        if call.body is not None:
+            headers["Content-Type"], body = "application/json", json.dumps(call.body).encode()
+        answer = await self._http.request(call.method, url, self._timeout_seconds, body=body, headers=headers)
+        if not 200 <= answer.status < 300:
+            wait = wait_seconds(None, answer.retry_after, to_datetime(self._clock.now_us()))
+            raise refusal(answer.status, reason_of(answer.body), wait)
+        return _document(answer.body)
 
     async def _pause(self, attempt: int, error: PostroomError) -> None:
         wait = max(2.0 ** (attempt - 1), error.retry_after_seconds or 0.0)
@@ -307,10 +258,15 @@ class GoogleCalendar:
             raise error
         await self._clock.wait(asyncio.Event(), self._clock.now_us() + seconds(wait))
 
-    def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar())
-        return self._session
+
+def _document(body: bytes) -> Document:
+    try:
+        answer = json.loads(body) if body.strip() else {}
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise InternalError("Google Calendar's answer cannot be read")
+    return answer
 
 
 # Guests hear from the household through `notify`, where messages are checked, limited and recorded.

@@ -22,9 +22,9 @@ from cryptography.exceptions import InvalidTag
 
 from postroom.channels.email.kind import EmailAccount, EmailSettings
 from postroom.kernel.http.answers import json_object
-from postroom.kernel.http.call import HttpAnswer, HttpCall
+from postroom.kernel.http.tokens import Granted, NotGranted, granted, send_form
 from postroom.kernel.running.process import Seal, household_key
-from postroom.kernel.values.errors import CredentialsRefused, OutcomeUncertain, PostroomError, TargetUnavailable
+from postroom.kernel.values.errors import CredentialsRefused, TargetUnavailable
 
 # Whom one asks for access to a mailbox, where, and for what.
 
@@ -76,60 +76,23 @@ def oauth_provider(
 # What a provider's token endpoint says: a token, not yet, or no.
 
 _CALL_SECONDS: Final = 30.0
-_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-_USUAL_SECONDS: Final = 3600.0
-_NO_MORE: Final = frozenset({"invalid_grant", "invalid_client", "unauthorized_client", "interaction_required"})
+_NOT_YET: Final = ("authorization_pending", "slow_down")
+_NO_MORE: Final = ("invalid_grant", "invalid_client", "unauthorized_client", "interaction_required")
 
 
-class _NotYet(Exception):
-    """The person has not decided; `slower` when we ask too often."""
-
-    def __init__(self, *, slower: bool) -> None:
-        super().__init__("not decided yet")
-        self.slower = slower
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Granted:
-    access_token: str = field(repr=False)
-    refresh_token: str = field(default="", repr=False)
-    lasts_seconds: float = _USUAL_SECONDS
-
-
-async def _ask(title: str, url: str, fields: dict[str, str]) -> HttpAnswer:
-    """One POST of a form. A lost answer is no harm: tokens are renewed as often as one asks."""
-    call = HttpCall(title)
-    failure: PostroomError | None = None
+async def _ask(provider: OauthProvider, fields: dict[str, str], again: str) -> Granted:
+    """`again` is what one does to be let in anew. Raises NotGranted while the person has not decided."""
     try:
-        return await call.request("POST", url, _CALL_SECONDS, body=urlencode(fields).encode(), headers=_FORM)
-    except OutcomeUncertain:
-        failure = TargetUnavailable(f"{title} did not answer when we asked for access to the mailbox")
-    finally:
-        await call.close()
-    raise failure
-
-
-def _granted(title: str, answer: HttpAnswer, again: str) -> _Granted:
-    """`again` is what one does to be let in anew. Raises NotYet, or one of our errors, without any words of theirs."""
-    told = json_object(answer.body)
-    if answer.status == 200 and isinstance(token := told.get("access_token"), str) and token:
-        lasts = told.get("expires_in")
-        return _Granted(
-            access_token=token,
-            refresh_token=_text(told.get("refresh_token")),
-            lasts_seconds=float(lasts) if isinstance(lasts, int | float) and lasts > 0 else _USUAL_SECONDS,
-        )
-    code = _text(told.get("error"))[:64]
-    if code in ("authorization_pending", "slow_down"):
-        raise _NotYet(slower=code == "slow_down")
-    if code in _NO_MORE or answer.status in (400, 401, 403):
-        said = f" ({code})" if code.replace("_", "").isalnum() else ""
-        raise CredentialsRefused(f"{title} does not let us into the mailbox any more{said}: {again}")
-    raise TargetUnavailable(f"{title} gave no access to the mailbox just now ({answer.status})")
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) and value.isprintable() else ""
+        return granted(await send_form(provider.title, provider.token_url, fields, _CALL_SECONDS))
+    except NotGranted as refused:
+        if refused.code in _NOT_YET:
+            raise
+        if refused.code in _NO_MORE or refused.status in (400, 401, 403):
+            said = f" ({refused.code})" if refused.code else ""
+            told = f"{provider.title} does not let us into the mailbox any more{said}: {again}"
+            raise CredentialsRefused(told) from None
+        told = f"{provider.title} gave no access to the mailbox just now ({refused.status})"
+        raise TargetUnavailable(told) from None
 
 
 # Access to a mailbox as a provider granted it, sealed in a file of the household's home.
@@ -253,14 +216,11 @@ class MailAccess:
 
     async def _asked(self, grant: Grant) -> Grant:
         """Microsoft gives another refresh token each time, and the old one ends some day."""
-        fields = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token, "client_id": grant.client_id}
-        if grant.client_secret:
-            fields["client_secret"] = grant.client_secret
+        fields = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token}
+        fields |= _client(grant.client_id, grant.client_secret)
         if self._provider.name == "microsoft":
             fields["scope"] = " ".join(self._provider.scopes)
-        told = _granted(
-            self._provider.title, await _ask(self._provider.title, self._provider.token_url, fields), self._again
-        )
+        told = await _ask(self._provider, fields, self._again)
         return replace(
             grant,
             access_token=told.access_token,
@@ -288,9 +248,8 @@ async def by_code(
 ) -> Grant:
     """RFC 8628, as Microsoft offers it."""
     client = _client(client_id, client_secret)
-    answer = await _ask(
-        provider.title, provider.device_url, {"client_id": client_id, "scope": " ".join(provider.scopes)}
-    )
+    asked = {"client_id": client_id, "scope": " ".join(provider.scopes)}
+    answer = await send_form(provider.title, provider.device_url, asked, _CALL_SECONDS)
     told = json_object(answer.body)
     code, shown, where = (told.get(name) for name in ("device_code", "user_code", "verification_uri"))
     if answer.status != 200 or not (isinstance(code, str) and isinstance(shown, str) and isinstance(where, str)):
@@ -302,13 +261,9 @@ async def by_code(
         await sleep(pause)
         left -= pause
         try:
-            return _grant(
-                client_id,
-                client_secret,
-                _granted(provider.title, await _ask(provider.title, provider.token_url, fields), _AGAIN),
-            )
-        except _NotYet as not_yet:
-            pause += _SLOWER_SECONDS if not_yet.slower else 0.0
+            return _grant(client_id, client_secret, await _ask(provider, fields, _AGAIN))
+        except NotGranted as not_yet:
+            pause += _SLOWER_SECONDS if not_yet.code == "slow_down" else 0.0
     raise CredentialsRefused(f"{provider.title} has waited long enough for the code: {_AGAIN}")
 
 
@@ -331,8 +286,7 @@ async def by_page(
     finally:
         await runner.cleanup()
     fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": verifier}
-    answer = await _ask(provider.title, provider.token_url, fields | _client(client_id, client_secret))
-    return _grant(client_id, client_secret, _granted(provider.title, answer, _AGAIN))
+    return _grant(client_id, client_secret, await _ask(provider, fields | _client(client_id, client_secret), _AGAIN))
 
 
 async def _patiently(provider: OauthProvider, answered: asyncio.Future[str]) -> str:
@@ -376,7 +330,7 @@ def _listener(state: str, answered: asyncio.Future[str]) -> web.Application:
     return app
 
 
-def _grant(client_id: str, client_secret: str, told: _Granted) -> Grant:
+def _grant(client_id: str, client_secret: str, told: Granted) -> Grant:
     if not told.refresh_token:
         raise CredentialsRefused(f"access was granted for one hour only, without a refresh token: {_AGAIN}")
     return Grant(
