@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ _FENCE = re.compile(
 )
 _HOUSEHOLD = re.compile(r"^<!-- household: (.*?) -->$", re.M)
 _INLINE = re.compile(r"(?<!`)`(postroom [^`]+)`(?!`)")
+_HEADING = re.compile(r"^#+ (.+)$", re.M)
 _LINK = re.compile(r"\]\(([^)\s]+)\)|<img [^>]*src=\"([^\"]+)\"")
 
 
@@ -69,6 +71,18 @@ def inline_commands(page: Path) -> Iterator[str]:
 def links(page: Path) -> Iterator[str]:
     for markdown, picture in _LINK.findall(_FENCE.sub("", page.read_text(encoding="utf-8"))):
         yield markdown or picture
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may name behind its `#`, as GitHub makes it of headings: a second one of a name is numbered."""
+    seen: Counter[str] = Counter()
+    made = set()
+    for heading in _HEADING.findall(_FENCE.sub("", page.read_text(encoding="utf-8"))):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        made.add(f"{name}-{seen[name]}" if seen[name] else name)
+        seen[name] += 1
+    return made
 
 
 def household_settings(page: Path) -> dict[str, str]:

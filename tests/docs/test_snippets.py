@@ -13,15 +13,17 @@ from typing import Any
 
 import pytest
 
+from postroom.settings.accounts import ChannelKind, shipped_kinds
 from tests.architecture.tree import ROOT, shown
 from tests.docs.commands import check, command_lines, parse_postroom
 from tests.docs.documents import READERS
-from tests.docs.pages import Block, blocks, fence_count, household_settings, inline_commands, links, pages
+from tests.docs.pages import Block, anchors, blocks, fence_count, household_settings, inline_commands, links, pages
 from tests.docs.shell import Shell
 from tests.household.living import LIFTED, QUICK, living
 
 RUN = frozenset({"sh", "console", "python"})
 PAGES = pytest.mark.parametrize("page", pages(), ids=shown)
+_PAGE = re.compile(r"docs/[\w/-]+\.md(?:#[\w-]+)?")
 _CHANGING = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|pr_\w+|/\S+|\d+(?:[.:,]\d+)*|\bms\b|\b[Nn] s\b|seconds?|minutes?")
 
 
@@ -50,9 +52,28 @@ def test_commands_in_running_text_exist(page: Path) -> None:
 
 @PAGES
 def test_links_lead_somewhere(page: Path) -> None:
-    local = [link.split("#")[0] for link in links(page) if not link.startswith(("http://", "https://", "#", "mailto:"))]
+    local = [link for link in links(page) if not link.startswith(("http://", "https://", "mailto:"))]
 
-    assert [link for link in local if not (page.parent / link).exists()] == []
+    assert [link for link in local if not leads_somewhere(page, link)] == []
+
+
+def leads_somewhere(page: Path, link: str) -> bool:
+    name, _, anchor = link.partition("#")
+    place = page.parent / name if name else page
+    return place.exists() and (not anchor or anchor in anchors(place))
+
+
+def test_pages_that_the_program_and_its_tests_name_are_there() -> None:
+    files = [one for folder in ("src", "tests", "scripts", "chaos") for one in (ROOT / folder).rglob("*.[ph][yt]*")]
+    named = {name for one in files for name in _PAGE.findall(one.read_text(encoding="utf-8", errors="replace"))}
+
+    assert "docs/how-to/add-a-channel.md" in named
+    assert [name for name in sorted(named) if not leads_somewhere(ROOT / "README.md", name)] == []
+
+
+@pytest.mark.parametrize("kind", shipped_kinds().values(), ids=list(shipped_kinds()))
+def test_the_guide_of_a_kind_of_channel_is_there(kind: ChannelKind) -> None:
+    assert leads_somewhere(ROOT / "docs" / "how-to" / "add-a-channel.md", kind.guide)
 
 
 def runnable(page: Path) -> list[Block]:
