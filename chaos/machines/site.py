@@ -1,4 +1,4 @@
-"""Three machines of one household as `docs/how-to/many-machines.md` lays them out, and what they share."""
+"""Three machines of one household as `docs/how-to/postgresql.md` lays them out, and what they share."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def _servers(folder: Path, net: Network, *, pooled: bool) -> Iterator[tuple[str,
 
 
 def _through(pooler: PgBouncer, direct: str, here: str) -> dict[str, str]:
-    """As `docs/how-to/pgbouncer.md` says."""
+    """As `docs/how-to/postgresql.md#behind-pgbouncer` says."""
     return {
         "POSTROOM_DATABASE_URL": pooler.url.replace("127.0.0.1", here),
         "POSTROOM_POSTGRES__PREPARED_STATEMENTS": "false",

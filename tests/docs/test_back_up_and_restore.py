@@ -20,7 +20,7 @@ from tests.architecture.tree import ROOT
 from tests.docs.pages import blocks
 from tests.household.processes import environment, part
 
-PAGE = ROOT / "docs" / "how-to" / "back-up-and-restore.md"
+PAGE = ROOT / "docs" / "how-to" / "run.md"
 SCRIPTS = {file: block.text for block in blocks(PAGE) if (file := block.told("file"))}
 LIFTED = '{"global_per_minute": 100000, "recipient_per_minute": 100000, "channels": {"telegram.bot": 100000}}'
 MESSAGES = 40

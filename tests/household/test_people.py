@@ -258,7 +258,7 @@ async def test_a_press_that_is_none_is_refused(home: Living, account: str, body:
 
 @pytest.mark.requirement("side:app-installable", "side:push-press")
 async def test_behind_the_documented_proxy_the_app_and_its_presses_are_let_in(home: Living) -> None:
-    """As the proxy of docs/how-to/reverse-proxy.md hands them on: by its own name, without a token or a cookie."""
+    """As the proxy of docs/how-to/run.md hands them on: by its own name, without a token or a cookie."""
     base = home.household.addresses["api"]
     statuses = []
     for path in ("/console/manifest.webmanifest", "/console/service-worker.js", "/console/offline"):

@@ -229,7 +229,7 @@ class ServingSettings(SettingsSection):
 
 
 class PostgresSettings(SettingsSection):
-    """Per process; behind PgBouncer in transaction mode see docs/how-to/pgbouncer.md."""
+    """Per process; behind PgBouncer in transaction mode see docs/how-to/postgresql.md#behind-pgbouncer."""
 
     pool_size: Positive = 8
     """Connections for deliveries."""
