@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
+from functools import partial
 from typing import Final, Literal
 
 from starlette.exceptions import HTTPException
@@ -16,7 +17,7 @@ from postroom.approvals.approvals import Approvals
 from postroom.approvals.card import shown_files
 from postroom.approvals.model import CONSOLE, Action, ActionStatus, ConstraintKind, ShownAction, StandingRule
 from postroom.approvals.rules import RuleRequest, parse_rule_request
-from postroom.console.frame import Names, NavigationGroup, Place, ShownPerson, actors
+from postroom.console.frame import NavigationGroup, Place, actors
 from postroom.console.lists import Found, ListPage, ListQuery, Shelves
 from postroom.console.visit import ConsolePage, ConsoleSection, Form, Visit
 from postroom.console.words import state_word
@@ -283,21 +284,34 @@ class RulePages:
             return visit.go("/approvals/rules", _refusal(error), "bad")
         return visit.go("/approvals/rules", "Revoked. What it let pass before stays sent.")
 
-    async def _page(self, visit: Visit, typed: dict[str, str], complaint: str) -> Response:
+    async def _page(self, visit: Visit, typed: Mapping[str, str], complaint: str) -> Response:
         _must_be_on(self.approvals)
-        rules = await self._listed(visit.principal)
-        made = [by for rule in rules or () for by in (rule.created_by, rule.revoked_by)]
-        names = await visit.names((place for rule in rules or () for place in self._places(rule)), actors(*made))
-        return visit.show(
-            "rules.html",
+        listed = ListPage(
+            title="Standing rules",
+            parts="rules.html",
+            find=partial(self._find, typed, complaint),
             status=422 if complaint else 200,
-            rules=rules,
-            names=names,
-            allowed={rule.id: self._allowed(rule, names) for rule in rules or ()},
-            typed=typed,
-            complaint=complaint,
-            channels=self.channels,
-            constraint_names=_CONSTRAINTS,
+        )
+        return await listed.show(visit)
+
+    async def _find(self, typed: Mapping[str, str], complaint: str, visit: Visit, _: ListQuery) -> Found[StandingRule]:
+        """What does not answer is not nothing."""
+        rules: Sequence[StandingRule] | None = None
+        with suppress(PostroomError):
+            rules = await self.approvals.rules(visit.principal)
+        rows = rules or ()
+        places = {rule.id: self._places(rule) for rule in rows}
+        return Found(
+            rows=rows,
+            places=[place for some in places.values() for place in some],
+            ids=actors(*(by for rule in rows for by in (rule.created_by, rule.revoked_by))),
+            around={
+                "is_known": rules is not None,
+                "places": places,
+                "typed": typed,
+                "complaint": complaint,
+                "channels": self.channels,
+            },
         )
 
     def _places(self, rule: StandingRule) -> Sequence[Place]:
@@ -307,16 +321,6 @@ class RulePages:
             return []
         channels = [where.value] if where is not None and where.kind is ConstraintKind.EXACT else self.channels
         return [(channel, whom.value) for channel in channels]
-
-    def _allowed(self, rule: StandingRule, names: Names) -> ShownPerson | None:
-        found = (names.at(*place) for place in self._places(rule))
-        return next((one for one in found if one.name), None)
-
-    async def _listed(self, who: Principal) -> Sequence[StandingRule] | None:
-        try:
-            return await self.approvals.rules(who)
-        except PostroomError:
-            return None
 
 
 def rule_wish(form: Form, now_us: int) -> RuleRequest | None:

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from postroom.console.frame import NavigationGroup
+from postroom.console.lists import Found, ListPage, ListQuery
 from postroom.console.visit import ConsolePage, ConsoleSection, Templates, Tone, Visit
 from postroom.kernel.values.errors import Refused
 from postroom.kernel.values.principal import Principal, person_id_of
@@ -37,11 +38,13 @@ class DevicePages:
     devices: Devices | None
     """None: the settings name no account for it."""
 
-    async def show(self, visit: Visit) -> Response:
-        mine: Sequence[PushDevice] = await self.devices.listed(_person(visit)) if self.devices else ()
-        return visit.show(
-            "devices.html", devices=mine, key=self.devices.key if self.devices else "", is_on=self.devices is not None
-        )
+    def listed(self) -> ListPage[PushDevice]:
+        return ListPage(title="Devices", parts="devices.html", look="devices", find=self._find)
+
+    async def _find(self, visit: Visit, _: ListQuery) -> Found[PushDevice]:
+        mine = await self.devices.listed(_person(visit)) if self.devices else ()
+        around = {"key": self.devices.key if self.devices else "", "is_on": self.devices is not None}
+        return Found(rows=mine, around=around)
 
     async def message(self, visit: Visit) -> Response:
         """Where a press on a notification leads, when there is nothing to decide."""
@@ -79,7 +82,7 @@ def devices_section(pages: DevicePages) -> ConsoleSection:
         name="Devices",
         group=NavigationGroup.YOURS,
         pages=(
-            ConsolePage(PATH, pages.show, open_to=has_devices),
+            ConsolePage(PATH, pages.listed().show, open_to=has_devices),
             ConsolePage(PATH, pages.add, "POST", open_to=has_devices),
             ConsolePage(f"{PATH}/messages/{{id}}", pages.message, open_to=has_devices),
             ConsolePage(f"{PATH}/{{id}}/remove", pages.remove, "POST", open_to=has_devices),

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from postroom.console.frame import local_path
+from postroom.console.lists import Found, ListPage, ListQuery
 from postroom.console.visit import (
     ConsolePage,
     Templates,
@@ -170,18 +171,27 @@ def theme_page() -> ConsolePage:
 class AccountPages:
     admissions: Admissions
 
-    async def show(self, visit: Visit) -> Response:
+    def listed(self) -> ListPage[OpenSession]:
+        return ListPage(
+            title="Account",
+            parts="account.html",
+            caption="Your sessions, newest first",
+            look="sessions",
+            find=self._find,
+            columns={"Device": "", "How": "many", "Since": "rate", "Until": "when", "Sign out": "state act"},
+        )
+
+    async def _find(self, visit: Visit, _: ListQuery) -> Found[OpenSession]:
         person_id, request = person_of(visit.principal), visit.request
         found = await self.admissions.sessions.open_of(person_id, visit.now_us)
-        return visit.show(
-            "account.html",
-            shown_as=visit.shown_as,
-            sessions=found,
-            this=next((one.id for one in found if digest(visit.secret).startswith(one.id)), ""),
-            passkeys=await self.admissions.passkeys.of(person_id),
-            has_passkeys=site_of(request) is not None,
-            local_address=f"{local_address(request)}{ROOT}/account" if is_this_machine(request) else "",
-        )
+        around = {
+            "shown_as": visit.shown_as,
+            "this": next((one.id for one in found if digest(visit.secret).startswith(one.id)), ""),
+            "passkeys": await self.admissions.passkeys.of(person_id),
+            "has_passkeys": site_of(request) is not None,
+            "local_address": f"{local_address(request)}{ROOT}/account" if is_this_machine(request) else "",
+        }
+        return Found(rows=found, around=around)
 
     async def end_one(self, visit: Visit) -> Response:
         if await self.admissions.sessions.end_one(person_of(visit.principal), visit.path["id"], visit.now_us):
@@ -195,7 +205,7 @@ class AccountPages:
 
 def account_pages(pages: AccountPages) -> Sequence[ConsolePage]:
     return [
-        ConsolePage("/account", pages.show, open_to=anybody),
+        ConsolePage("/account", pages.listed().show, open_to=anybody),
         ConsolePage("/account/sessions/end", pages.end_others, "POST", open_to=anybody),
         ConsolePage("/account/sessions/{id}/end", pages.end_one, "POST", open_to=anybody),
     ]
