@@ -16,6 +16,7 @@ from scripts.reference.errors import errors_page  # noqa: E402
 from scripts.reference.households import shown_household  # noqa: E402
 from scripts.reference.museum import museum_page  # noqa: E402
 from scripts.reference.routes import routes_page  # noqa: E402
+from scripts.reference.scenarios import scenarios_page  # noqa: E402
 from scripts.reference.settings import settings_page  # noqa: E402
 from scripts.reference.tools import tools_page  # noqa: E402
 
@@ -28,7 +29,8 @@ MUSEUM = Path("docs", "reference", "museum.md")
 async def pages() -> dict[str, str]:
     async with shown_household() as shown:
         asked = {"tools.md": await tools_page(shown), "routes.md": await routes_page(shown)}
-    return asked | {"settings.md": settings_page(), "errors.md": errors_page(), "commands.md": commands_page()}
+    read = {"settings.md": settings_page(), "errors.md": errors_page(), "commands.md": commands_page()}
+    return asked | read | {"scenarios.md": scenarios_page()}
 
 
 def main() -> int:

@@ -11,20 +11,33 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from postroom.approvals.rules import parse_constraints
 from postroom.butlers.loading import check_modules
+from postroom.butlers.wire import messenger_route, notify_request, parse_route
 from postroom.channels.webhook.channel import build
 from postroom.cli.helping import USER_HINTS
+from postroom.connectors.household import AdaptAnswer
 from postroom.connectors.profile import FACES
 from postroom.delivery.afterwards.rules import CorrectionStatus, How
-from postroom.intents.envelope import complaints_of, validator
-from postroom.kernel.acts.reading import read
+from postroom.delivery.notify import read_arguments
+from postroom.desk.acts import PopupQuestion
+from postroom.inbox.model import Notification, NotificationId, NotificationType
+from postroom.inbox.rules import created, not_created
+from postroom.intents.envelope import check_envelope, complaints_of, validator
+from postroom.kernel.acts.declaration import words_of
+from postroom.kernel.acts.reading import arguments_schema, read
+from postroom.kernel.values.errors import FieldError, InternalError, OverloadRejected, ValidationError
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.acts import NotifyPerson
-from postroom.message.delivery import Intent, Message, Status
+from postroom.message.acts import Notify, NotifyPerson
+from postroom.message.channel import KnownChannels
+from postroom.message.delivery import Intent, Message, Priority, Status
+from postroom.message.outgoing import AnswerStatus
+from postroom.message.wire import argument_error, notify_document, notify_response, parse_notify, read_response
 from postroom.settings import Settings
+from postroom.settings.accounts import shipped_kinds
 from postroom.settings.roster import parse_butler
 from tests.docs.commands import check
 from tests.docs.pages import Block
@@ -59,9 +72,71 @@ def _mcp(document: Mapping[str, Any]) -> None:
             assert server["headers"]["Authorization"].startswith("Bearer ")
 
 
+def _notify_envelope(document: Mapping[str, Any]) -> None:
+    assert notify_document(parse_notify(document, _channels())) == document
+
+
+def _route(document: Mapping[str, Any]) -> None:
+    route = parse_route(document)
+    _notify_envelope(route.context["notify_request"])
+    received_at, sender = document["request_context"]["received_at"], route.sender
+    work = notify_request(route.context["notify_request"])
+    assert messenger_route(work, request_id=route.request_id, received_at=received_at, sender=sender) == document
+
+
 def _notify_answer(document: Mapping[str, Any]) -> None:
-    assert document["status"] in ("ok", "error", "accepted", "pending_approval")
-    assert document["delivery"]["status"] in list(Status)
+    """To the letter; one that is told in short has at least the words of one."""
+    if "schema_version" in document:
+        assert notify_response(read_response(document)) == document
+    else:
+        assert document["status"] in list(AnswerStatus) and document["delivery"]["status"] in list(Status)
+
+
+def _argument_error(document: Mapping[str, Any]) -> None:
+    with pytest.raises(ValidationError) as refused:
+        read_arguments(Notify(channel="telegram"), origin_butler="health", channels=_channels())
+    assert argument_error(refused.value) == document
+
+
+def _channels() -> KnownChannels:
+    return {name: kind.capabilities for name, kind in shipped_kinds().items() if name in ("telegram", "email")}
+
+
+def _notification_answer(document: Mapping[str, Any]) -> None:
+    if not document["success"]:
+        errors = (ValidationError.of([FieldError("message", "", "")]), _TOO_MANY, InternalError(""))
+        assert document in [not_created(error) for error in errors]
+        return
+    told = {"id": NotificationId(document["notification_id"]), "type": NotificationType(document["type"])}
+    words = document["message"].partition(": ")[2]
+    note = Notification(
+        user_id="ada", message=words, priority=Priority.MEDIUM, created_at_us=0, updated_at_us=0, **told
+    )
+    assert created(note, None) == document
+
+
+_TOO_MANY = OverloadRejected("", limit_type="", retry_after_seconds=0)
+
+
+def _popup_tool(document: Mapping[str, Any]) -> None:
+    """The specified schema; ours has four more arguments, all optional."""
+    own = arguments_schema(PopupQuestion)
+    assert (document["name"], document["description"]) == ("notify", words_of(PopupQuestion))
+    schema = document["inputSchema"]
+    assert schema["required"] == own["required"]
+    for name, field in schema["properties"].items():
+        served = own["properties"][name]
+        plain: Mapping[str, Any] = next((one for one in served.get("anyOf", []) if one["type"] != "null"), {})
+        assert {**served, **plain}.items() >= field.items(), name
+    assert own["properties"].keys() - schema["properties"].keys() == {"options", "allow_multiple", "secret", "project"}
+
+
+def _intent(document: Mapping[str, Any]) -> None:
+    check_envelope(document)
+
+
+def _adapt_answer(document: Mapping[str, Any]) -> None:
+    AdaptAnswer.model_validate(document)
 
 
 def _correction_answer(document: Mapping[str, Any]) -> None:
@@ -109,7 +184,14 @@ def _failed_command(document: Mapping[str, Any]) -> None:
 
 JSON_KINDS: dict[str, Callable[[Mapping[str, Any]], None]] = {
     "mcp": _mcp,
+    "notify envelope": _notify_envelope,
+    "route": _route,
     "notify answer": _notify_answer,
+    "argument error": _argument_error,
+    "notification answer": _notification_answer,
+    "popup tool": _popup_tool,
+    "intent": _intent,
+    "adapt answer": _adapt_answer,
     "correction answer": _correction_answer,
     "notify request": _notify_request,
     "approval rule": _rule,

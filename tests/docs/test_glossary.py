@@ -46,6 +46,7 @@ VERBS = {
 }
 LEFT = {
     "docs/reference/tools.md",  # has what models are told of `send_notification`, word for word as it was specified
+    "docs/reference/scenarios.md",  # tells the specifications in their own words
 }
 # The words of a specification, and those of the providers, whom the sandbox plays.
 OTHERS_WORDS = (
