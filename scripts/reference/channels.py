@@ -12,7 +12,7 @@ from scripts.reference.markdown import table
 from postroom.message.channel import Capabilities
 from postroom.settings.accounts import ChannelKind, shipped_kinds
 
-MARKED: Final[Mapping[str, str]] = MappingProxyType({"README.md": "docs/how-to/", "docs/how-to/accounts.md": ""})
+MARKED: Final[Mapping[str, str]] = MappingProxyType({"README.md": "docs/how-to/", "docs/how-to/channels.md": ""})
 """The pages that have the table, and how each names a how-to page."""
 BEGIN: Final = "<!-- channels: written by scripts/generate-reference.py from the capabilities -->"
 END: Final = "<!-- end of channels -->"

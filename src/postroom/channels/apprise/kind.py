@@ -23,7 +23,7 @@ class AppriseAccount(AccountOptions):
 APPRISE: Final = Capabilities(receipt=False)
 KIND: Final = ChannelKind(
     title="any other service (Apprise)",
-    guide="any-other-service.md",
+    guide="channels.md#any-other-service-with-apprise",
     options=AppriseAccount,
     capabilities=APPRISE,
     channel="postroom.channels.apprise.channel:AppriseService",

@@ -46,7 +46,7 @@ DISCORD: Final = Capabilities(
 )
 KIND: Final = ChannelKind(
     title="Discord",
-    guide="discord.md",
+    guide="channels.md#discord",
     options=DiscordAccount,
     capabilities=DISCORD,
     channel="postroom.channels.discord.channel:Discord",

@@ -43,7 +43,9 @@ def login_mail(
         raise UserError("--provider: say google or microsoft.")
     identity = client_id or mailbox.oauth_client_id
     if not identity:
-        raise UserError("--client-id: name the client you registered with the provider; docs/how-to/email.md says how.")
+        raise UserError(
+            "--client-id: name the client you registered with the provider; docs/how-to/channels.md says how."
+        )
     secret = client_secret or mailbox.oauth_client_secret.reveal()
     grant = asyncio.run(_granted(_provider(mailbox, chosen), identity, secret, mailbox.address, port, json))
     _keep(settings, account, grant)

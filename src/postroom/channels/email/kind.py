@@ -156,7 +156,7 @@ EMAIL: Final = Capabilities(
 """With a mailbox to read, and a server that proves who wrote; without them nothing is heard."""
 KIND: Final = ChannelKind(
     title="e-mail",
-    guide="email.md",
+    guide="channels.md#e-mail",
     options=EmailAccount,
     capabilities=EMAIL,
     channel="postroom.channels.email.channel:Email",

@@ -39,7 +39,7 @@ MATRIX: Final = Capabilities(
 )
 KIND: Final = ChannelKind(
     title="Matrix",
-    guide="matrix.md",
+    guide="channels.md#matrix",
     options=MatrixAccount,
     capabilities=MATRIX,
     channel="postroom.channels.matrix.channel:Matrix",

@@ -39,7 +39,7 @@ NTFY: Final = Capabilities(
 """With a topic for answers; without one nothing is heard, and a button can only open a link."""
 KIND: Final = ChannelKind(
     title="ntfy",
-    guide="ntfy.md",
+    guide="channels.md#ntfy",
     options=NtfyAccount,
     capabilities=NTFY,
     channel="postroom.channels.ntfy.channel:Ntfy",

@@ -52,7 +52,7 @@ SLACK: Final = Capabilities(
 """With an app token; without one nothing is heard."""
 KIND: Final = ChannelKind(
     title="Slack",
-    guide="slack.md",
+    guide="channels.md#slack",
     options=SlackAccount,
     capabilities=SLACK,
     channel="postroom.channels.slack.channel:Slack",

@@ -70,7 +70,7 @@ TELEGRAM: Final = Capabilities(
 )
 KIND: Final = ChannelKind(
     title="Telegram",
-    guide="accounts.md#the-accounts-telegram-and-email",
+    guide="channels.md#telegram",
     options=TelegramAccount,
     capabilities=TELEGRAM,
     channel="postroom.channels.telegram.channel:Telegram",

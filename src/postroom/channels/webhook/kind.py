@@ -24,7 +24,7 @@ class WebhookAccount(AccountOptions):
 
 WEBHOOK: Final = Capabilities(
     formats=("plain", "markdown"),
-    dedupes_for_seconds=86_400.0,  # what we ask of whoever receives them; docs/how-to/webhook-channel.md
+    dedupes_for_seconds=86_400.0,  # what we ask of whoever receives them; docs/how-to/channels.md
     edits=True,
     deletes=True,
     reacts=True,
@@ -36,7 +36,7 @@ WEBHOOK: Final = Capabilities(
 )
 KIND: Final = ChannelKind(
     title="webhook",
-    guide="webhook-channel.md",
+    guide="channels.md#webhook",
     options=WebhookAccount,
     capabilities=WEBHOOK,
     channel="postroom.channels.webhook.channel:Webhook",
