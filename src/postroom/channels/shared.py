@@ -6,62 +6,26 @@ import asyncio
 import hashlib
 import mimetypes
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
-from postroom.kernel.http.call import HttpCall
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import RichText, spelled
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
     InternalError,
-    OutcomeUncertain,
-    TargetUnavailable,
     ValidationError,
 )
 from postroom.kernel.values.fields import text_problem
 from postroom.message.attachment import Attachment, FileContents
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import Intent, Message
-from postroom.message.inbound import InboundFile
 from postroom.message.markup import Button, Markup
 
 _Answer = TypeVar("_Answer")
 Part = TypeVar("Part")
-
-
-# Where a provider is.
-
-
-def base_url(url: str, problem: str) -> str:
-    """Without a slash at its end; raises ValueError with `problem`, for a URL may hold a secret."""
-    base = urlsplit(url)
-    if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
-        raise ValueError(problem)
-    return url.rstrip("/")
-
-
-# Questions, which change nothing.
-
-
-async def asked(asking: Awaitable[_Answer]) -> _Answer:
-    """Nothing is uncertain about a question: no answer is only ever "unavailable"."""
-    try:
-        return await asking
-    except OutcomeUncertain as error:
-        reason = error.message
-    raise TargetUnavailable(reason)
-
-
-async def blameless(asking: Awaitable[_Answer]) -> _Answer:
-    """For a question that is about no message: what is refused then is no message's fault."""
-    try:
-        return await asked(asking)
-    except ValidationError as error:
-        reason = error.message
-    raise TargetUnavailable(reason)
 
 
 # The words of a message.
@@ -252,40 +216,9 @@ def form_files(files: Sequence[Attachment], contents: Sequence[bytes], name: Cal
     ]
 
 
-# A file that came with a person's words, fetched from its provider: within bounds, and with its trouble as words.
+# The name of a file that came with a person's words and has none.
 
-_MOST_FILE_BYTES: Final = 50 * 1000 * 1000  # of ours, as of files that are sent
 _ENDINGS: Final = {"audio/ogg": ".ogg", "image/jpeg": ".jpg", "audio/mpeg": ".mp3", "video/webm": ".webm"}
-_TOO_LARGE: Final = f"it is larger than the {_MOST_FILE_BYTES // 1_000_000} MB that are taken"
-
-
-async def fetched(
-    http: HttpCall, service: str, file: InboundFile, headers: Mapping[str, str], timeout_seconds: float
-) -> InboundFile:
-    """Raises TargetUnavailable when the provider cannot be asked now."""
-    if file.size is not None and file.size > _MOST_FILE_BYTES:
-        return replace(file, problem=_TOO_LARGE)
-    answer = await asked(
-        http.request("GET", file.reference, timeout_seconds, headers=headers, most_bytes=_MOST_FILE_BYTES + 1)
-    )
-    if answer.status == 429 or answer.status >= 500:
-        raise TargetUnavailable(f"{service} answered {answer.status}")
-    if not 200 <= answer.status < 300:
-        return replace(file, problem=f"{service} did not hand it out ({answer.status})")
-    if len(answer.body) > _MOST_FILE_BYTES:
-        return replace(file, problem=_TOO_LARGE)
-    return replace(file, content=answer.body)
-
-
-def is_at(url: object, *hosts: str) -> bool:
-    """An address of the provider's own, encrypted unless it is where its API is, too; `hosts` may be above it."""
-    try:
-        found = urlsplit(url) if isinstance(url, str) else None
-    except ValueError:
-        return False
-    if found is None or found.scheme not in ("https", "http") or not found.hostname or found.username:
-        return False
-    return any(found.hostname == host or found.hostname.endswith(f".{host}") for host in hosts)
 
 
 def with_ending(name: str, media_type: object) -> str:

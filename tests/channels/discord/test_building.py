@@ -33,6 +33,7 @@ from postroom.channels.discord.building import (
 )
 from postroom.channels.discord.channel import Discord
 from postroom.channels.shared import web_links
+from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.text.rich import utf16_length
 from postroom.kernel.values.errors import CredentialsRefused, PostroomError, ProviderThrottled, ValidationError
 from postroom.kernel.values.ids import DeliveryId
@@ -325,7 +326,8 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def read(status: int, code: int | None = None, words: str = "", **told: Any) -> PostroomError:
-    return read_refusal(status, ({"code": code} if code is not None else {}) | told, None, words, NOW)
+    body = ({"code": code} if code is not None else {}) | told
+    return read_refusal(HttpAnswer(status=status, body=json.dumps(body).encode()), words, NOW)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from tests.channels.recording_server import Recorder, Seen, recording
 
 from postroom.channels.slack.channel import Slack
-from postroom.channels.slack.web_api import AWAY, CREDENTIALS, PERMISSIONS, SENTENCES, UNSURE, refusal
+from postroom.channels.slack.web_api import AWAY, CREDENTIALS, PERMISSIONS, SENTENCES, UNSURE, code_in, read_refusal
 from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.values.errors import (
     CredentialsRefused,
@@ -26,7 +27,8 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def said(code: object, status: int = 200, **more: Any) -> Exception:
-    return refusal(HttpAnswer(status=status, body=b""), {"ok": False, "error": code, **more}, NOW)
+    told = {"ok": False, "error": code, **more}
+    return read_refusal(HttpAnswer(status=status, body=json.dumps(told).encode()), code_in(told), NOW)
 
 
 @pytest.mark.requirement("house:slack-refusals")

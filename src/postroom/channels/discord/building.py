@@ -25,7 +25,8 @@ from postroom.channels.shared import (
     web_links,
     with_links,
 )
-from postroom.kernel.http.answers import JsonBody, JsonObject, asked_seconds, broken, objects_in, throttled
+from postroom.kernel.http.answers import JsonBody, JsonObject, asked_seconds, by_status, objects_in, throttled
+from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.text.rich import (
     RichText,
     SpanStyle,
@@ -488,12 +489,12 @@ _SLOWER: Final[Mapping[int, tuple[str, float]]] = {
 }
 
 
-def read_refusal(status: int, told: JsonObject, retry_after: str | None, words: str, now: datetime) -> PostroomError:
-    code = _code(told)
+def read_refusal(answer: HttpAnswer, words: str, now: datetime) -> PostroomError:
+    status, told, code = answer.status, answer.told, _code(answer.told)
     if status == 401 or code in _BAD_TOKEN:
         return CredentialsRefused(BAD_TOKEN)
     if status == 429 or code in _SLOWER:
-        return _throttled(code, told, retry_after, now)
+        return _throttled(code, told, answer.retry_after, now)
     if code in _LATER:
         return TargetUnavailable(_LATER[code])
     if code in _NEVER:
@@ -501,9 +502,7 @@ def read_refusal(status: int, told: JsonObject, retry_after: str | None, words: 
     said = f"Discord answered {status}" + (f": {words}" if words else "")
     if status == 403 and not told:
         return TargetUnavailable(_LATER[40333])
-    if 400 <= status < 500:
-        return ValidationError(f"Discord does not take the message as it is: {words}" if code == _FORM else said)
-    return broken(said, status)
+    return by_status(f"Discord does not take the message as it is: {words}" if code == _FORM else said, status)
 
 
 def inner_words(told: JsonObject) -> object:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import re
 import time
@@ -13,9 +12,6 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from typing import ClassVar, Final
-from urllib.parse import urlsplit
-
-import structlog
 
 from postroom.channels.discord.building import (
     NO_MENTIONS,
@@ -32,16 +28,11 @@ from postroom.channels.discord.building import (
 )
 from postroom.channels.discord.gateway import Gateway, GatewayIntent, GatewayNeeds, GatewayStart, inbound_event
 from postroom.channels.discord.kind import DISCORD, DiscordAccount
-from postroom.channels.shared import MultipartForm, asked, base_url, blameless, check_files, fetched, is_at, read_file
-from postroom.kernel.http.answers import JsonBody, JsonObject, json_object, provider_words, wait_seconds
-from postroom.kernel.http.call import HttpAnswer, HttpCall
-from postroom.kernel.values.errors import (
-    OutcomeUncertain,
-    PostroomError,
-    ProviderThrottled,
-    TargetUnavailable,
-    ValidationError,
-)
+from postroom.channels.provider import ProviderApi, asked, blameless, is_at, press_answered, worked
+from postroom.channels.shared import MultipartForm, check_files, read_file
+from postroom.kernel.http.answers import JsonBody, JsonObject, wait_seconds
+from postroom.kernel.http.call import HttpAnswer
+from postroom.kernel.values.errors import OutcomeUncertain, ProviderThrottled, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import to_us
 from postroom.message.attachment import FileContents
 from postroom.message.channel import Capabilities
@@ -56,7 +47,6 @@ _EPHEMERAL: Final = 1 << 6
 _WORDS, _NO_WORDS = 4, 6
 _TOKEN = re.compile(r"[A-Za-z0-9._-]+")
 _HEARS: Final = GatewayIntent.DIRECT_MESSAGES | GatewayIntent.GUILD_MESSAGES
-_log = structlog.get_logger("postroom.discord")
 
 
 class Discord:
@@ -81,11 +71,13 @@ class Discord:
         _check(bot_token)
         self.name = name
         self._token = bot_token
-        self._base_url = base_url(api_base_url, "the Discord API base URL must be a plain http(s) URL")
         self._files = files
         self._now = now
-        self._headers = {"User-Agent": f"DiscordBot ({_HOME}, {version('postroom')})"}
-        self._http = HttpCall("Discord")
+        user_agent = f"DiscordBot ({_HOME}, {version('postroom')})"
+        headers = {"User-Agent": user_agent}
+        self._api = ProviderApi(
+            "Discord", api_base_url, read_refusal, now, words=inner_words, secrets=[bot_token], headers=headers
+        )
         self._direct: dict[str, str] = {}
         self._monotonic, self._rest = monotonic, rest
         self._full_until: dict[str, float] = {}  # by what Discord counts together
@@ -93,8 +85,8 @@ class Discord:
             GatewayNeeds(
                 token=bot_token,
                 intents=_HEARS | (GatewayIntent.MESSAGE_CONTENT if message_content else 0),
-                user_agent=self._headers["User-Agent"],
-                secure=self._base_url.startswith("https:"),
+                user_agent=user_agent,
+                secure=self._api.is_encrypted,
                 start=self._gateway_start,
                 event=partial(inbound_event, name),
                 now_us=lambda: to_us(now()),
@@ -109,7 +101,7 @@ class Discord:
         return cls(name, token, options.api_base_url, message_content=words, files=given.files)
 
     def __repr__(self) -> str:
-        return f"Discord(name={self.name!r}, api_base_url={self._base_url!r}, bot_token=***)"
+        return f"Discord(name={self.name!r}, api_base_url={self._api.base_url!r}, bot_token=***)"
 
     def prepare(self, message: Message) -> Sequence[DiscordRequest]:
         check_files(message, DISCORD, self._files)
@@ -121,65 +113,56 @@ class Discord:
         channel_id = await self._channel_id(part.place, ends_at - time.monotonic())
         made, path = form(part, contents) if contents else part.body, f"channels/{channel_id}/{part.path}"
         answer = await self._request(part.method, path, ends_at - time.monotonic(), made)
-        gone = part.act is ReceiptKind.DELETE and json_object(answer.body).get("code") == _GONE
-        if not 200 <= answer.status < 300 and not gone:
-            refusal = self._refusal(answer, part.private)
-            if isinstance(refusal, ValidationError):
+        if part.act is not ReceiptKind.DELETE or answer.told.get("code") != _GONE:
+            try:
+                self._api.checked(answer, part.private)
+            except ValidationError:
                 self._direct.pop(part.place, None)
-            raise refusal
+                raise
         return receipt_of(part, channel_id, _message_id(part, answer))
 
     async def answer_press(
         self, callback_id: str, text: str = "", *, alert: bool = False, timeout_seconds: float = _PRESS_SECONDS
     ) -> bool:
-        """
-        Ends the waiting of the one who pressed a button; the words are for their eyes only. False: it came too late.
-
-        Not a message: what the press decided is decided, and shown by an edit, whether or not this arrives.
-        """
+        """The words are for the eyes of the one who pressed only; the address of the answer needs no token of ours."""
         number, _, token = callback_id.partition(":")
         words = {"content": shown_beginning(text), "flags": _EPHEMERAL, "allowed_mentions": NO_MENTIONS}
         body: JsonBody = {"type": _WORDS, "data": words} if text.strip() else {"type": _NO_WORDS}
-        try:
-            path = f"interactions/{number}/{token}/callback"
-            answer = await self._call("POST", path, timeout_seconds, body, self._headers)
-            if 200 <= answer.status < 300:
-                return True
-            error = self._refusal(answer, [token, text])
-        except PostroomError as failure:
-            error = failure
-        _log.info("discord.press_unanswered", error_class=str(error.error_class))
-        return False
+        path = f"interactions/{number}/{token}/callback"
+
+        async def answered() -> None:
+            self._api.checked(await self._api.request("POST", path, timeout_seconds, body), [token, text])
+
+        return await press_answered("discord", answered())
 
     async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
         """They lie at Discord's own addresses, which are signed and need no token."""
-        ends_at, own = time.monotonic() + timeout_seconds, urlsplit(self._base_url).hostname or ""
+        ends_at = time.monotonic() + timeout_seconds
         return [
-            await fetched(self._http, "Discord", one, self._headers, ends_at - time.monotonic())
-            if is_at(one.reference, "discordapp.com", "discordapp.net", "discord.com", own)
+            await self._api.fetched(one, ends_at - time.monotonic())
+            if is_at(one.reference, "discordapp.com", "discordapp.net", "discord.com", self._api.host)
             else replace(one, problem="it lies at another service")
             for one in message.offers
         ]
 
     async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
         """Typing, as Discord shows it for ten seconds."""
-        try:
-            channel_id = await self._channel_id(place, timeout_seconds)
-            answer = await self._request("POST", f"channels/{channel_id}/typing", timeout_seconds)
-        except PostroomError:
-            return False
-        return 200 <= answer.status < 300
+        return await worked(self._type(place, timeout_seconds))
 
     async def probe(self, timeout_seconds: float) -> str:
         bot = await self._ask("GET", "users/@me", timeout_seconds)
-        return f"@{provider_words(bot.get('username'), secrets=[self._token])}"
+        return f"@{self._api.shown(bot.get('username'))}"
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
         return await self._gateway.listen(position, timeout_seconds)
 
     async def close(self) -> None:
         await self._gateway.close()
-        await self._http.close()
+        await self._api.close()
+
+    async def _type(self, place: str, timeout_seconds: float) -> None:
+        channel_id = await self._channel_id(place, timeout_seconds)
+        self._api.checked(await self._request("POST", f"channels/{channel_id}/typing", timeout_seconds))
 
     async def _gateway_start(self, timeout_seconds: float) -> GatewayStart:
         told = await self._ask("GET", "gateway/bot", timeout_seconds)
@@ -211,17 +194,14 @@ class Discord:
     async def _question(
         self, method: str, path: str, timeout_seconds: float, body: JsonObject | None = None
     ) -> JsonObject:
-        answer = await asked(self._request(method, path, timeout_seconds, body))
-        if 200 <= answer.status < 300:
-            return json_object(answer.body)
-        raise self._refusal(answer, [])
+        return self._api.checked(await asked(self._request(method, path, timeout_seconds, body))).told
 
     async def _request(
         self, method: str, path: str, timeout_seconds: float, body: JsonObject | MultipartForm | None = None
     ) -> HttpAnswer:
         left_seconds = await self._in_turn(method, path, timeout_seconds)
-        headers = self._headers | {"Authorization": f"Bot {self._token}"}
-        return self._noted(method, path, await self._call(method, path, left_seconds, body, headers))
+        as_bot = {"Authorization": f"Bot {self._token}"}
+        return self._noted(method, path, await self._api.request(method, path, left_seconds, body, headers=as_bot))
 
     async def _in_turn(self, method: str, path: str, timeout_seconds: float) -> float:
         """Waits until Discord takes more there, as it said it would not; what is left of the time."""
@@ -240,27 +220,6 @@ class Discord:
             pause = wait_seconds(None, answer.headers.get("X-RateLimit-Reset-After"), self._now())
             self._full_until[_counted(method, path)] = now + pause
         return answer
-
-    async def _call(
-        self,
-        method: str,
-        path: str,
-        timeout_seconds: float,
-        body: JsonObject | MultipartForm | None,
-        headers: dict[str, str],
-    ) -> HttpAnswer:
-        content, url = None, f"{self._base_url}/{path}"
-        if isinstance(body, MultipartForm):
-            content, headers = body.content, headers | {"Content-Type": body.content_type}
-        elif body is not None:
-            content, headers = json.dumps(body).encode(), headers | {"Content-Type": "application/json"}
-        return await self._http.request(method, url, timeout_seconds, body=content, headers=headers)
-
-    def _refusal(self, answer: HttpAnswer, private: Sequence[str]) -> PostroomError:
-        told = json_object(answer.body)
-        words = provider_words(inner_words(told), secrets=[self._token], private=private)
-        refused = read_refusal(answer.status, told, answer.retry_after, words, self._now())
-        return refused.told_by(answer.status, words)
 
 
 _GONE: Final = 10008
@@ -282,6 +241,6 @@ def _message_id(part: DiscordRequest, answer: HttpAnswer) -> str:
     """A reaction and a deletion are answered by silence, anything else by the message."""
     if part.act in (ReceiptKind.REACTION, ReceiptKind.DELETE):
         return part.about
-    if (number := snowflake(json_object(answer.body).get("id"))) is None:
+    if (number := snowflake(answer.told.get("id"))) is None:
         raise OutcomeUncertain("Discord accepted the request but named no message")
     return number

@@ -14,9 +14,10 @@ from postroom.channels.matrix.building import MatrixCall, address, build, is_eve
 from postroom.channels.matrix.kind import MATRIX, MatrixAccount
 from postroom.channels.matrix.listening import MatrixListening, SyncPlaces
 from postroom.channels.matrix.rooms import MatrixRooms
+from postroom.channels.provider import worked
 from postroom.channels.shared import check_files
-from postroom.kernel.http.answers import json_object
-from postroom.kernel.values.errors import OutcomeUncertain, PostroomError
+from postroom.kernel.http.answers import JsonObject
+from postroom.kernel.values.errors import OutcomeUncertain
 from postroom.kernel.values.ids import to_us
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import Message, Receipt, ReceiptKind
@@ -65,12 +66,11 @@ class Matrix:
         ends_at = time.monotonic() + timeout_seconds
         room = await self._rooms.written_to(part.place, ends_at)
         path, left = below_room(room, part.path), ends_at - time.monotonic()
-        answer = await self._api.call("PUT", path, left, {} if part.act is ReceiptKind.DELETE else part.content)
-        told = json_object(answer.body)
-        is_there = part.act is ReceiptKind.REACTION and told.get("errcode") == DUPLICATE_REACTION
-        if answer.status != 200 and not is_there:
-            raise self._api.refusal(answer, part.private)
-        name = told.get("event_id")
+        answer = await self._api.request("PUT", path, left, {} if part.act is ReceiptKind.DELETE else part.content)
+        is_there = part.act is ReceiptKind.REACTION and answer.told.get("errcode") == DUPLICATE_REACTION
+        if not is_there:
+            self._api.checked(answer, part.private)
+        name = answer.told.get("event_id")
         if not is_event(name) and not is_there:
             raise OutcomeUncertain("Matrix took the request and named no event")
         if part.act is ReceiptKind.SENT:
@@ -82,13 +82,14 @@ class Matrix:
 
     async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
         ends_at = time.monotonic() + timeout_seconds
-        return [await self._api.fetch(one, ends_at - time.monotonic()) for one in message.offers]
+        return [await self._api.bring(one, ends_at - time.monotonic()) for one in message.offers]
 
     async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
-        return await self._typing(place, timeout_seconds, {"typing": True, "timeout": _TYPING_SECONDS * 1_000})
+        typing = {"typing": True, "timeout": _TYPING_SECONDS * 1_000}
+        return await worked(self._typing(place, timeout_seconds, typing))
 
     async def hide_work(self, place: str, message_id: str, timeout_seconds: float) -> None:
-        await self._typing(place, timeout_seconds, {"typing": False})
+        await worked(self._typing(place, timeout_seconds, {"typing": False}))
 
     async def probe(self, timeout_seconds: float) -> str:
         return await self._api.own_user(timeout_seconds)
@@ -96,10 +97,6 @@ class Matrix:
     async def close(self) -> None:
         await self._api.close()
 
-    async def _typing(self, place: str, timeout_seconds: float, body: dict[str, object]) -> bool:
-        try:
-            me = await self._api.own_user(timeout_seconds)
-            await self._api.ask("PUT", below_room(place, f"typing/{quote(me, safe='')}"), timeout_seconds, body)
-        except PostroomError:
-            return False
-        return True
+    async def _typing(self, place: str, timeout_seconds: float, body: JsonObject) -> None:
+        me = await self._api.own_user(timeout_seconds)
+        await self._api.ask("PUT", below_room(place, f"typing/{quote(me, safe='')}"), timeout_seconds, body)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from postroom.channels.matrix.api import MEDIA, MatrixApi, below_room
+from postroom.channels.matrix.api import MEDIA, V3, MatrixApi, below_room
 from postroom.channels.matrix.building import MESSAGE, address, is_event, is_user
 from postroom.channels.matrix.rooms import MatrixRooms
 from postroom.kernel.http.answers import JsonObject, as_object, json_object, objects_in
@@ -181,7 +181,7 @@ class MatrixListening:
         wait_ms = 0 if since is None else int(timeout_seconds * 1_000)
         query = {"filter": _FILTER, "timeout": str(wait_ms), "set_presence": "offline"}
         query |= {"since": since} if since else {}
-        told = await self._api.ask("GET", "sync", timeout_seconds + _MARGIN_SECONDS, query=query)
+        told = (await self._api.ask("GET", f"{V3}/sync", timeout_seconds + _MARGIN_SECONDS, query=query)).told
         if not isinstance(told.get("next_batch"), str):
             raise TargetUnavailable("Matrix did not say where we are in its events")
         return told
@@ -213,7 +213,8 @@ class MatrixListening:
                 break
             query = {"dir": "b", "from": before, "limit": "100", "filter": json.dumps({"types": _TYPES})}
             query |= {"to": since} if since else {}
-            page = await self._api.ask("GET", below_room(room, "messages"), ends_at - time.monotonic(), query=query)
+            left = ends_at - time.monotonic()
+            page = (await self._api.ask("GET", below_room(room, "messages"), left, query=query)).told
             earlier, before = objects_in(page.get("chunk")), page.get("end")
             if not earlier:
                 break
@@ -226,7 +227,7 @@ class MatrixListening:
         for room in list(invited)[:_MOST_JOINS] if self._join_invited else []:
             if address(room) == room:
                 with suppress(PostroomError):
-                    await self._api.ask("POST", f"join/{quote(room, safe='')}", ends_at - time.monotonic(), {})
+                    await self._api.ask("POST", f"{V3}/join/{quote(room, safe='')}", ends_at - time.monotonic(), {})
                     if (person := _alone_with(as_object(invited[room]), me)) is not None:
                         await self._rooms.remember_direct(person, room, ends_at)
 

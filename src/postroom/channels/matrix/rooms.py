@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote
 
-from postroom.channels.matrix.api import MatrixApi, below_room
+from postroom.channels.matrix.api import V3, MatrixApi, below_room
 from postroom.channels.matrix.building import address, is_user
 from postroom.kernel.http.answers import JsonObject, as_object
 from postroom.kernel.values.errors import TargetUnavailable, ValidationError
@@ -68,7 +68,7 @@ class MatrixRooms:
             if await self._is_between(me, person, room, ends_at):
                 return room
         wish = {"preset": "trusted_private_chat", "is_direct": True, "invite": [person]}
-        made = (await self._api.ask("POST", "createRoom", ends_at - self._monotonic(), wish)).get("room_id")
+        made = (await self._api.ask("POST", f"{V3}/createRoom", ends_at - self._monotonic(), wish)).told.get("room_id")
         if not isinstance(made, str) or address(made) != made:
             raise TargetUnavailable("Matrix named no direct room with this person")
         await self._list(me, person, made, listed, ends_at)  # where this fails, an empty room is left, and no message
@@ -114,4 +114,4 @@ def _rooms_of(person: str, listed: JsonObject) -> list[str]:
 
 
 def _account_data(me: str) -> str:
-    return f"user/{quote(me, safe='')}/account_data/{_DIRECT}"
+    return f"{V3}/user/{quote(me, safe='')}/account_data/{_DIRECT}"

@@ -17,7 +17,7 @@ from postroom.kernel.http.answers import (
     JsonObject,
     as_object,
     asked_seconds,
-    broken,
+    by_status,
     json_object,
     throttled,
 )
@@ -327,28 +327,25 @@ def events(body: bytes) -> Iterator[JsonObject]:
 
 
 def read_receipt(answer: HttpAnswer) -> Receipt:
-    name = json_object(answer.body).get("id")
+    name = answer.told.get("id")
     if not isinstance(name, str) or not name:
         raise OutcomeUncertain("ntfy accepted the message and named none")
     return Receipt(name)
 
 
 def read_refusal(answer: HttpAnswer, words: str, now: datetime) -> PostroomError:
-    status, code = answer.status, json_object(answer.body).get("code")
-    said = f"ntfy answered {status}" + (f": {words}" if words else "")
-    match status:
+    said = f"ntfy answered {answer.status}" + (f": {words}" if words else "")
+    match answer.status:
         case 429:
-            return _throttled(said, code, answer.retry_after, now)
+            return _throttled(said, answer.told.get("code"), answer.retry_after, now)
         case 401:
             return CredentialsRefused("ntfy does not accept our token")
         case 403:
             return CredentialsRefused("ntfy does not allow us this topic: the token needs access to it")
         case 507:
             return ValidationError(f"{said}; the topic takes no messages")
-        case _ if 400 <= status < 500:
-            return ValidationError(said)
-        case _:
-            return broken(said, status)
+        case status:
+            return by_status(said, status)
 
 
 def _throttled(said: str, code: object, retry_after: str | None, now: datetime) -> ProviderThrottled:

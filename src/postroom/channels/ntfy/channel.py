@@ -28,14 +28,11 @@ from postroom.channels.ntfy.building import (
     with_file,
 )
 from postroom.channels.ntfy.kind import NTFY, NtfyAccount
-from postroom.channels.shared import asked, base_url, check_files, read_file
-from postroom.kernel.http.answers import JsonObject, as_object, json_object, provider_words
-from postroom.kernel.http.call import MOST_BYTES, HttpAnswer, HttpCall, whole_answer
-from postroom.kernel.values.errors import (
-    PostroomError,
-    TargetUnavailable,
-    ValidationError,
-)
+from postroom.channels.provider import ProviderApi, blameless
+from postroom.channels.shared import check_files, read_file
+from postroom.kernel.http.answers import JsonObject, as_object
+from postroom.kernel.http.call import MOST_BYTES, HttpAnswer, whole_answer
+from postroom.kernel.values.errors import TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import SECOND_US
 from postroom.message.attachment import FileContents
 from postroom.message.channel import Capabilities
@@ -250,14 +247,14 @@ class Ntfy:
         _check(token, answers_topic)
         self.name = name
         self.capabilities: Capabilities = NTFY if answers_topic else _SEND_ONLY
-        self._url = base_url(url, "the ntfy url must be a plain http(s) address, such as https://ntfy.sh")
-        self._token = token
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._api = ProviderApi(
+            "ntfy", url, read_refusal, now, setting="the ntfy url", secrets=[token], headers=self._headers
+        )
         self._answers_topic = answers_topic
         self._presses = Presses(name, Assurance.CHANNEL if token else Assurance.LOW)
         self._files = files
         self._now = now
-        self._http = HttpCall("ntfy")
         self._stream = _TopicStream()
 
     @classmethod
@@ -266,11 +263,11 @@ class Ntfy:
         return cls(name, options.url.reveal(), options.token.reveal(), topic, files=given.files)
 
     def __repr__(self) -> str:
-        return f"Ntfy(name={self.name!r}, url={self._url!r}, token=***)"
+        return f"Ntfy(name={self.name!r}, url={self._api.base_url!r}, token=***)"
 
     def prepare(self, message: Message) -> Sequence[NtfyCall]:
         check_files(message, NTFY, self._files)
-        calls = build(message, f"{self._url}/{self._answers_topic}" if self._answers_topic else "")
+        calls = build(message, f"{self._api.base_url}/{self._answers_topic}" if self._answers_topic else "")
         if any(len(_written(call)) > BODY_BYTES for call in calls):
             raise ValidationError("the message is too long for ntfy with its title and buttons")
         return calls
@@ -282,30 +279,25 @@ class Ntfy:
         if part.keeps_file:
             part = with_file(part, await self._shown(part, timeout_seconds / 2))
         answer = await self._published(part, ends_at - time.monotonic())
-        if 200 <= answer.status < 300:
-            return _named(part, read_receipt(answer))
-        raise self._refusal(answer, part.private)
+        return _named(part, read_receipt(self._api.checked(answer, part.private)))
 
     async def _shown(self, part: NtfyCall, timeout_seconds: float) -> JsonObject:
         """The message as it came first, as long as the server keeps it; its file is gone no later."""
-        body = await self._ask(f"/{part.topic}/json?poll=1&since=all&id={part.about}", timeout_seconds)
+        body = (await self._api.ask("GET", f"{part.topic}/json?poll=1&since=all&id={part.about}", timeout_seconds)).body
         return next((event for event in events(body) if event.get("id") == part.about), {})
 
     async def _published(self, part: NtfyCall, timeout_seconds: float) -> HttpAnswer:
         if part.file is None:
-            headers = self._headers | _JSON
-            return await self._http.request(
-                "POST", f"{self._url}/", timeout_seconds, body=_written(part), headers=headers
-            )
+            return await self._api.request("POST", "", timeout_seconds, _written(part), headers=_JSON)
         ends_at = time.monotonic() + timeout_seconds
         content = await read_file(self._files, part.file, timeout_seconds)
-        url, headers = f"{self._url}/{part.topic}", self._headers | file_headers(part, part.file)
-        return await self._http.request("PUT", url, ends_at - time.monotonic(), body=content, headers=headers)
+        headers = file_headers(part, part.file)
+        return await self._api.request("PUT", part.topic, ends_at - time.monotonic(), content, headers=headers)
 
     async def find(self, part: NtfyCall, since: datetime, timeout_seconds: float) -> Receipt | None:
         """None only when the server keeps messages for long enough, and knows what a sequence id is."""
         moment = int(since.timestamp()) - _CLOCKS_DIFFER_SECONDS
-        body = await self._ask(f"/{part.topic}/json?poll=1&since={moment}", timeout_seconds / 2)
+        body = (await self._api.ask("GET", f"{part.topic}/json?poll=1&since={moment}", timeout_seconds / 2)).body
         told = list(events(body))
         if receipt := found(part, told):
             return _named(part, receipt)
@@ -318,7 +310,7 @@ class Ntfy:
 
     async def probe(self, timeout_seconds: float) -> str:
         account = await self._account(timeout_seconds)
-        name = provider_words(account.get("username"), secrets=[self._token])
+        name = self._api.shown(account.get("username"))
         return name if name not in ("", "*") else "anonymous"
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
@@ -326,8 +318,8 @@ class Ntfy:
         if not self._answers_topic:
             await asyncio.sleep(timeout_seconds)
             return Listened()
-        path = f"/{self._answers_topic}/json?since={since(position)}"
-        body = await self._ask(f"{path}&poll=1", _ASKING_SECONDS)
+        path = f"{self._answers_topic}/json?since={since(position)}"
+        body = (await self._api.ask("GET", f"{path}&poll=1", _ASKING_SECONDS)).body
         come = self._presses.heard(position, events(body), everything=len(body) < MOST_BYTES)
         if come.position is not None or timeout_seconds <= 0:
             return come
@@ -338,25 +330,27 @@ class Ntfy:
         return False
 
     async def close(self) -> None:
-        await self._http.close()
+        await self._api.close()
         await self._stream.close()
 
     async def _delete(self, part: NtfyCall, timeout_seconds: float) -> Receipt:
         """The telephones are told to take it away; a server that does not know how answers with a refusal."""
-        url = f"{self._url}/{part.topic}/{part.sequence_id}"
-        answer = await self._http.request("DELETE", url, timeout_seconds, headers=self._headers)
-        if 200 <= answer.status < 300:
-            return Receipt.of_change(ReceiptKind.DELETE, part.topic, part.about)
-        raise self._refusal(answer, ())
+        self._api.checked(await self._api.request("DELETE", f"{part.topic}/{part.sequence_id}", timeout_seconds))
+        return Receipt.of_change(ReceiptKind.DELETE, part.topic, part.about)
 
     async def _wait(self, path: str, position: int | None, timeout_seconds: float) -> Listened:
         def is_new(told: Sequence[JsonObject]) -> bool:
             return self._presses.has_new(position, told)
 
-        told = await self._stream.until(f"{self._url}{path}", self._headers, is_new, timeout_seconds)
-        if isinstance(told, HttpAnswer):
-            raise self._unable(told)
-        return self._presses.heard(position, told)
+        url = f"{self._api.base_url}/{path}"
+
+        async def heard() -> Listened:
+            told = await self._stream.until(url, self._headers, is_new, timeout_seconds)
+            if isinstance(told, HttpAnswer):
+                raise self._api.refusal(told)
+            return self._presses.heard(position, told)
+
+        return await blameless(heard())
 
     async def _be_sure_it_would_be_kept(self, since: datetime, timeout_seconds: float) -> None:
         for_seconds = _kept_seconds(await self._account(timeout_seconds))
@@ -365,31 +359,15 @@ class Ntfy:
 
     async def _account(self, timeout_seconds: float) -> JsonObject:
         """Empty on a server that has no accounts; then it says at least that it is well."""
-        answer = await self._get("/v1/account", timeout_seconds)
-        if answer.status == 404:
-            await self._ask("/v1/health", timeout_seconds)
+
+        async def told() -> JsonObject:
+            answer = await self._api.request("GET", "v1/account", timeout_seconds)
+            if answer.status != 404:
+                return self._api.checked(answer).told
+            await self._api.ask("GET", "v1/health", timeout_seconds)
             return {}
-        if answer.status != 200:
-            raise self._unable(answer)
-        return json_object(answer.body)
 
-    async def _ask(self, path: str, timeout_seconds: float) -> bytes:
-        answer = await self._get(path, timeout_seconds)
-        if answer.status != 200:
-            raise self._unable(answer)
-        return answer.body
-
-    async def _get(self, path: str, timeout_seconds: float) -> HttpAnswer:
-        return await asked(self._http.request("GET", f"{self._url}{path}", timeout_seconds, headers=self._headers))
-
-    def _unable(self, answer: HttpAnswer) -> PostroomError:
-        """Of a question: no refusal is a message's fault."""
-        refusal = self._refusal(answer, ())
-        return TargetUnavailable(refusal.message) if isinstance(refusal, ValidationError) else refusal
-
-    def _refusal(self, answer: HttpAnswer, private: Sequence[str]) -> PostroomError:
-        words = provider_words(json_object(answer.body).get("error"), secrets=[self._token], private=private)
-        return read_refusal(answer, words, self._now()).told_by(answer.status, words)
+        return await blameless(told())
 
 
 def _named(call: NtfyCall, told: Receipt) -> Receipt:

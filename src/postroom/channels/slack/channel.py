@@ -9,9 +9,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-import structlog
-
-from postroom.channels.shared import blameless, check_files, read_file
+from postroom.channels.provider import asked, blameless, press_answered
+from postroom.channels.shared import check_files, read_file
 from postroom.channels.slack.building import PART_LIMIT, build, marking_key, section, shortened
 from postroom.channels.slack.kind import SLACK, SlackAccount
 from postroom.channels.slack.listening import (
@@ -43,8 +42,8 @@ from postroom.channels.slack.web_api import (
     is_place,
     is_user,
 )
-from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, provider_words
-from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable
+from postroom.kernel.http.answers import JsonBody, JsonObject, as_object
+from postroom.kernel.values.errors import OutcomeUncertain, TargetUnavailable
 from postroom.message.attachment import FileContents
 from postroom.message.delivery import Message, Receipt, ReceiptKind
 from postroom.message.inbound import InboundEvent, InboundFile, InboundMessage
@@ -53,7 +52,6 @@ from postroom.settings.accounts import Surroundings
 API_BASE_URL: Final = "https://slack.com/api"
 _BOT_TOKEN = re.compile(r"(xoxe\.)?xoxb-[A-Za-z0-9-]+")
 _APP_TOKEN = re.compile(r"xapp-[A-Za-z0-9-]+")
-_log = structlog.get_logger("postroom.slack")
 
 
 class Slack:
@@ -77,14 +75,13 @@ class Slack:
         self.capabilities = SLACK if app_token else replace(SLACK, inbound=False)
         self._app_token = app_token
         self._key = marking_key(bot_token)
-        self._api = SlackWebApi(api_base_url, bot_token, now)
+        self._api = SlackWebApi(api_base_url, bot_token, now, app_token)
         self._files = files
         self._uploads = SlackUploads(api=self._api)
         self._finding = SlackSearch(api=self._api)
         self._threads = SlackThreads()
         self._sign = SlackWorkSign(self._api)
         self._direct: dict[str, str] = {}
-        self._secrets = [bot_token, *([app_token] if app_token else [])]
         self._sockets = SocketMode(self._socket_url)
         self._listening = SlackListening(self._sockets, self._event, lambda: int(now().timestamp() * 1_000_000))
         if app_token:  # without one there is nothing to listen to, and then it is no `Listen`
@@ -147,20 +144,12 @@ class Slack:
     async def answer_press(
         self, callback_id: str, text: str = "", *, alert: bool = False, timeout_seconds: float = 5.0
     ) -> bool:
-        """
-        Only what must be seen is shown, to the one who pressed and to them alone; the card itself shows the rest.
-
-        Not a message: what the press decided is decided, whether or not this arrives.
-        """
+        """Only what must be seen is shown, to the one who pressed and to them alone; the card itself shows the rest."""
         where = pressed_in(callback_id)
         if not alert or not text or where is None:
             return where is not None
-        try:
-            await self._api.call("chat.postEphemeral", _aside(where, text), timeout_seconds)
-        except PostroomError as error:
-            _log.info("slack.press_unanswered", error_class=str(error.error_class))
-            return False
-        return True
+        showing = self._api.call("chat.postEphemeral", _aside(where, text), timeout_seconds)
+        return await press_answered("slack", showing)
 
     async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
         return await self._sign.show(place, message_id, self._threads.root(place, message_id), timeout_seconds)
@@ -169,8 +158,8 @@ class Slack:
         await self._sign.hide(place, message_id, self._threads.root(place, message_id), timeout_seconds)
 
     async def probe(self, timeout_seconds: float) -> str:
-        told = await blameless(self._api.ask("auth.test", {}, timeout_seconds))
-        user, team = (provider_words(told.get(one), secrets=self._secrets) for one in ("user", "team"))
+        told = await blameless(self._api.call("auth.test", {}, timeout_seconds))
+        user, team = (self._api.shown(told.get(one)) for one in ("user", "team"))
         if self._app_token:
             await self._would_listen()
         return f"@{user} in {team}"
@@ -195,9 +184,8 @@ class Slack:
         return event
 
     async def _socket_url(self) -> str:
-        asking = self._api.ask("apps.connections.open", {}, CONNECT_SECONDS, token=self._app_token)
-        told = await blameless(asking)
-        url = told.get("url")
+        opening = self._api.call("apps.connections.open", {}, CONNECT_SECONDS, token=self._app_token)
+        url = (await blameless(opening)).get("url")
         wanted = ("wss://",) if self._api.is_encrypted else ("ws://", "wss://")
         if not isinstance(url, str) or not url.startswith(wanted):
             raise TargetUnavailable("Slack named no event connection that can be trusted")
@@ -249,7 +237,7 @@ class Slack:
         if not is_user(place):
             return place
         if place not in self._direct:
-            told = await self._api.ask("conversations.open", {"users": place}, timeout_seconds)
+            told = await asked(self._api.call("conversations.open", {"users": place}, timeout_seconds))
             found = as_object(told.get("channel")).get("id")
             if not is_place(found):
                 raise TargetUnavailable("Slack named no direct message with this person")

@@ -11,6 +11,7 @@ from typing import Final
 import aiohttp
 import structlog
 
+from postroom.channels.provider import worked
 from postroom.channels.slack.building import typed
 from postroom.channels.slack.web_api import (
     ReactionStands,
@@ -442,13 +443,10 @@ class SlackWorkSign:
     async def hide(self, channel: str, message_id: str, thread: str, timeout_seconds: float) -> None:
         """An answer elsewhere, as to /stop, takes no status away."""
         reacted = self._reacted.pop((channel, message_id), None)
-        try:
-            if reacted is None:
-                await self._status(channel, thread, "", timeout_seconds)
-            elif reacted:
-                await self._api.call("reactions.remove", _reaction(channel, message_id), timeout_seconds)
-        except PostroomError:
-            return
+        if reacted is None:
+            await worked(self._status(channel, thread, "", timeout_seconds))
+        elif reacted:
+            await worked(self._api.call("reactions.remove", _reaction(channel, message_id), timeout_seconds))
 
     async def _say(self, channel: str, message_id: str, thread: str, timeout_seconds: float) -> bool:
         try:

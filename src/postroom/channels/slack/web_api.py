@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -12,18 +11,18 @@ from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import urlencode, urlsplit
 
-from postroom.channels.shared import asked, base_url, fetched, is_at, plain_name
+from postroom.channels.provider import ProviderApi, asked, is_at
+from postroom.channels.shared import plain_name
 from postroom.kernel.http.answers import (
     JsonBody,
     JsonObject,
     as_object,
     asked_seconds,
     broken,
-    json_object,
     objects_in,
     throttled,
 )
-from postroom.kernel.http.call import HttpAnswer, HttpCall
+from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.values.errors import (
     CredentialsRefused,
     DeliveryTimeout,
@@ -180,18 +179,13 @@ class MessageGone(ValidationError):
     """There is no such message any more; who wanted it gone has what they wanted."""
 
 
-def refusal(answer: HttpAnswer, told: JsonObject, now: datetime) -> PostroomError:
-    code = _code(told)
-    return _meaning(answer, told, code, now).told_by(answer.status, code or "")
-
-
-def _meaning(answer: HttpAnswer, told: JsonObject, code: str | None, now: datetime) -> PostroomError:
+def read_refusal(answer: HttpAnswer, code: str, now: datetime) -> PostroomError:
     if answer.status == 429 or code in _THROTTLED:
         return _throttled(answer.retry_after, now)
-    if code is not None and (answer.status < 300 or code in UNSURE):
-        return _by_code(code, told)
-    if 200 <= answer.status < 300:
-        return _unreadable(told)
+    if code and (answer.status < 300 or code in UNSURE):
+        return _by_code(code, answer.told)
+    if answer.is_success:
+        return _unreadable(answer.told)
     return _by_status(answer.status)
 
 
@@ -239,10 +233,10 @@ def _by_status(status: int) -> PostroomError:
     return broken(said, status)
 
 
-def _code(told: JsonObject) -> str | None:
+def code_in(told: JsonObject) -> str:
     """Slack's own short name for what is wrong; anything else could quote the message."""
     code = told.get("error")
-    return code if told.get("ok") is False and isinstance(code, str) and _CODE.fullmatch(code) else None
+    return code if told.get("ok") is False and isinstance(code, str) and _CODE.fullmatch(code) else ""
 
 
 def _lacking(code: str, told: JsonObject) -> str:
@@ -257,66 +251,45 @@ _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-
 _JSON: Final = {"Content-Type": "application/json; charset=utf-8"}
 
 
-class SlackWebApi:
-    def __init__(self, url: str, token: str, now: Callable[[], datetime]) -> None:
-        self.base_url = base_url(url, "the Slack API base URL must be a plain http(s) URL")
-        self._token = token
-        self._now = now
-        self._http = HttpCall("Slack")
-
-    @property
-    def is_encrypted(self) -> bool:
-        return self.base_url.startswith("https:")
+class SlackWebApi(ProviderApi):
+    def __init__(self, url: str, token: str, now: Callable[[], datetime], app_token: str = "") -> None:
+        secrets, headers = [token, app_token], {"Authorization": f"Bearer {token}"}
+        super().__init__("Slack", url, read_refusal, now, words=code_in, says_ok=True, secrets=secrets, headers=headers)
 
     async def call(self, method: str, body: JsonObject, timeout_seconds: float, *, token: str = "") -> JsonObject:
         """Raises one of our errors unless Slack says `ok`; `token` is for the few methods that want another one."""
-        headers = _JSON | {"Authorization": f"Bearer {token or self._token}"}
-        content = json.dumps(body).encode()
-        return await self._post(f"{self.base_url}/{method}", content, headers, timeout_seconds)
-
-    async def ask(self, method: str, body: JsonObject, timeout_seconds: float, *, token: str = "") -> JsonObject:
-        return await asked(self.call(method, body, timeout_seconds, token=token))
+        headers = _JSON | ({"Authorization": f"Bearer {token}"} if token else {})
+        return self.checked(await self.request("POST", method, timeout_seconds, body, headers=headers)).told
 
     async def fill_in(self, method: str, fields: Mapping[str, str], timeout_seconds: float) -> JsonObject:
         """A question by one of the methods that want a form."""
-        headers = _FORM | {"Authorization": f"Bearer {self._token}"}
-        url, content = f"{self.base_url}/{method}", urlencode(fields).encode()
-        return await asked(self._post(url, content, headers, timeout_seconds))
+        content = urlencode(fields).encode()
+
+        async def told() -> JsonObject:
+            return self.checked(await self.request("POST", method, timeout_seconds, content, headers=_FORM)).told
+
+        return await asked(told())
+
+    async def look(self, method: str, query: JsonObject, timeout_seconds: float) -> JsonObject:
+        """A question by one of the methods that want their arguments in the URL."""
+        return self.checked(await asked(self.request("GET", method, timeout_seconds, query=query))).told
 
     async def bring(self, url: str, content: bytes, timeout_seconds: float) -> None:
         """The bytes of a file to where Slack wants them; our token stays here, for the address is its own."""
-        answer = await asked(self._http.request("POST", url, timeout_seconds, body=content, headers=_BYTES))
-        if not 200 <= answer.status < 300:
-            raise _not_uploaded(answer, self._now())
+        answer = await asked(self.http.request("POST", url, timeout_seconds, body=content, headers=_BYTES))
+        if not answer.is_success:
+            raise _not_uploaded(answer, self.now())
 
     async def fetch(self, file: InboundFile, timeout_seconds: float) -> InboundFile:
         """What a person sent; our token goes to Slack's own addresses alone, and a page to log in is no file."""
-        if not is_at(file.reference, "slack.com", "slack-edge.com", urlsplit(self.base_url).hostname or ""):
+        if not is_at(file.reference, "slack.com", "slack-edge.com", self.host):
             return replace(file, problem="it lies at another service")
-        found = await fetched(self._http, "Slack", file, {"Authorization": f"Bearer {self._token}"}, timeout_seconds)
+        found = await self.fetched(file, timeout_seconds)
         begins = (found.content or b"")[:200].lstrip().lower()
         is_page = begins.startswith((b"<!doctype html", b"<html"))
         if found.content is not None and found.size not in (None, len(found.content)) and is_page:
             return replace(found, content=None, problem="the app may not read files: it needs the scope files:read")
         return found
-
-    async def look(self, method: str, query: JsonObject, timeout_seconds: float) -> JsonObject:
-        """A question by one of the methods that want their arguments in the URL."""
-        headers = {"Authorization": f"Bearer {self._token}"}
-        url = f"{self.base_url}/{method}?{urlencode(query)}"
-        return self._read(await asked(self._http.request("GET", url, timeout_seconds, headers=headers)))
-
-    async def close(self) -> None:
-        await self._http.close()
-
-    async def _post(self, url: str, content: bytes, headers: Mapping[str, str], timeout_seconds: float) -> JsonObject:
-        return self._read(await self._http.request("POST", url, timeout_seconds, body=content, headers=headers))
-
-    def _read(self, answer: HttpAnswer) -> JsonObject:
-        told = json_object(answer.body)
-        if 200 <= answer.status < 300 and told.get("ok") is True:
-            return told
-        raise refusal(answer, told, self._now())
 
 
 # A file on its way into Slack: an address to bring it to, the bytes, and the one call that shows it to people.

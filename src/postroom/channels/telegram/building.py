@@ -22,7 +22,16 @@ from postroom.channels.shared import (
     web_links,
     with_links,
 )
-from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, asked_seconds, broken, objects_in, throttled
+from postroom.kernel.http.answers import (
+    JsonBody,
+    JsonObject,
+    as_object,
+    asked_seconds,
+    by_status,
+    objects_in,
+    throttled,
+)
+from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.text.rich import (
     MISSING,
     TEXT_LIMIT,
@@ -81,18 +90,18 @@ def _behind_buttons(markup: JsonObject) -> Iterator[str]:
             yield key.get("url") or key["callback_data"]
 
 
-def read_refusal(status: int, told: JsonObject, retry_after: str | None, words: str, now: datetime) -> PostroomError:
-    said = f"Telegram answered {status}" + (f": {words}" if words else "")
-    if status == 429:
-        number = as_object(told.get("parameters")).get("retry_after")
-        return throttled(said, asked_seconds(number, retry_after, now))
-    if status == 401:
-        return CredentialsRefused("Telegram does not accept our bot token")
-    if status == 413:
-        return ValidationError("Telegram takes no file of this size (413)")
-    if 400 <= status < 500:
-        return ValidationError(said)
-    return broken(said, status)
+def read_refusal(answer: HttpAnswer, words: str, now: datetime) -> PostroomError:
+    said = f"Telegram answered {answer.status}" + (f": {words}" if words else "")
+    match answer.status:
+        case 429:
+            number = as_object(answer.told.get("parameters")).get("retry_after")
+            return throttled(said, asked_seconds(number, answer.retry_after, now))
+        case 401:
+            return CredentialsRefused("Telegram does not accept our bot token")
+        case 413:
+            return ValidationError("Telegram takes no file of this size (413)")
+        case status:
+            return by_status(said, status)
 
 
 # Markdown for Telegram: the text, and entities that say how parts of it look; never `parse_mode`.

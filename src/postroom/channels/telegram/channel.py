@@ -10,9 +10,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import ClassVar, Final, assert_never
 
-import structlog
-
-from postroom.channels.shared import asked, base_url, blameless, check_files, check_text, linked, read_file, with_links
+from postroom.channels.provider import ProviderApi, asked, blameless, press_answered, worked
+from postroom.channels.shared import check_files, check_text, linked, read_file, with_links
 from postroom.channels.telegram.building import (
     ALBUM,
     BROUGHT,
@@ -39,8 +38,8 @@ from postroom.channels.telegram.building import (
 from postroom.channels.telegram.building import bodies as rich_bodies
 from postroom.channels.telegram.kind import TELEGRAM, TelegramAccount, TelegramSettings
 from postroom.channels.telegram.updates import album_of, brought, is_in_group, listened
-from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, json_object, objects_in, provider_words
-from postroom.kernel.http.call import HttpAnswer, HttpCall
+from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, objects_in
+from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.text.rich import TEXT_LIMIT, cut, is_emoji, marked, split
 from postroom.kernel.values.errors import (
     OutcomeUncertain,
@@ -66,7 +65,6 @@ _USERNAME = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
 _MESSAGE_ID = re.compile(r"[0-9]{1,18}")
 _TOKEN = re.compile(r"[A-Za-z0-9_:-]+")
 _LARGEST_ID = 2**63 - 1
-_log = structlog.get_logger("postroom.telegram")
 
 
 class AnotherReader(TargetUnavailable):
@@ -156,6 +154,29 @@ def _read_receipt(call: TelegramCall, told: JsonObject) -> Receipt:
     return Receipt(str(number))
 
 
+def _as_meant(answer: HttpAnswer) -> HttpAnswer:
+    """Under the status that is written inside it, where Telegram says no with a good one."""
+    code = answer.told.get("error_code")
+    is_no = answer.is_success and answer.told.get("ok") is False
+    return replace(answer, status=code) if is_no and isinstance(code, int) and 400 <= code < 600 else answer
+
+
+def _of_this_call(call: TelegramCall, answer: HttpAnswer) -> PostroomError | None:
+    """What an answer means to this call alone."""
+    status, told = answer.status, answer.told
+    if answer.is_success and told.get("ok") is not True:
+        return OutcomeUncertain("Telegram's answer could not be read")
+    if status == 409 and call.method == "getUpdates":
+        return AnotherReader(_other_reader(told))
+    if call.method in METHODS and is_unchanged(status, told):
+        return AlreadySo("Telegram has nothing to change")
+    if is_captioned(call, status, told):
+        return HasCaption("the words stand under a file")
+    if is_unfit_photo(call, status, told):
+        return PhotoUnfit("Telegram makes no picture of this file")
+    return None
+
+
 def _other_reader(told: JsonObject) -> str:
     if "webhook is active" in str(told.get("description")):
         return "a webhook gets this bot's messages: end the program that set it, and call Telegram's deleteWebhook"
@@ -179,18 +200,16 @@ class Telegram:
             raise ValueError("the Telegram bot token is malformed")
         self.name = name
         self._token = token
-        self._base_url = base_url(api_base_url, "the Telegram API base URL must be a plain http(s) URL")
         self._files = files
-        self._now = now
         self._username: str | None = None
-        self._http = HttpCall("Telegram")
+        self._api = ProviderApi("Telegram", api_base_url, read_refusal, now, says_ok=True, secrets=[token])
 
     @classmethod
     def of(cls, name: str, options: TelegramSettings | TelegramAccount, given: Surroundings) -> Telegram:
         return cls(options.token.reveal(), options.api_base_url, name=name, files=given.files)
 
     def __repr__(self) -> str:
-        return f"Telegram(api_base_url={self._base_url!r}, token=***)"
+        return f"Telegram(api_base_url={self._api.base_url!r}, token=***)"
 
     def prepare(self, message: Message) -> Sequence[TelegramCall]:
         check_files(message, TELEGRAM, self._files)
@@ -217,29 +236,15 @@ class Telegram:
     async def answer_press(
         self, callback_id: str, text: str = "", *, alert: bool = False, timeout_seconds: float = 5.0
     ) -> bool:
-        """
-        Ends the waiting of the one who pressed a button, with a few words; False when that came too late.
-
-        Not a message: what the press decided is decided, and shown by an edit, whether or not this arrives.
-        """
         body = {"callback_query_id": callback_id, "text": cut(text, _LONGEST_PRESS_ANSWER), "show_alert": alert}
-        try:
-            await self._ask("answerCallbackQuery", body, timeout_seconds)
-        except PostroomError as error:
-            _log.info("telegram.press_unanswered", error_class=str(error.error_class))
-            return False
-        return True
+        return await press_answered("telegram", self._ask("answerCallbackQuery", body, timeout_seconds))
 
     async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
         """Typing, as Telegram shows it for five seconds."""
-        try:
-            await self._ask("sendChatAction", {"chat_id": place, "action": "typing"}, timeout_seconds)
-        except PostroomError:
-            return False
-        return True
+        return await worked(self._ask("sendChatAction", {"chat_id": place, "action": "typing"}, timeout_seconds))
 
     async def probe(self, timeout_seconds: float) -> str:
-        return f"@{provider_words(await self._name(timeout_seconds), secrets=[self._token])}"
+        return f"@{self._api.shown(await self._name(timeout_seconds))}"
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
         updates = await self.updates(position, timeout_seconds)
@@ -248,7 +253,7 @@ class Telegram:
         return listened(self.name, updates, await self._own_name() if any(map(is_in_group, updates)) else None)
 
     async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
-        return await brought(message.offers, self._told, self._http, self._base_url, self._token, timeout_seconds)
+        return await brought(message.offers, self._told, self._api, self._token, timeout_seconds)
 
     async def _whole_album(self, position: int | None, updates: list[JsonObject]) -> list[JsonObject]:
         """More of it may be on its way; asking again with the same position acknowledges nothing."""
@@ -273,7 +278,7 @@ class Telegram:
         return objects_in((await self._ask("getUpdates", body, timeout_seconds + _POLL_MARGIN_SECONDS)).get("result"))
 
     async def close(self) -> None:
-        await self._http.close()
+        await self._api.close()
 
     async def _sent(self, call: TelegramCall, content: Sequence[bytes], ends_at: float) -> Receipt:
         try:
@@ -282,37 +287,11 @@ class Telegram:
             return edit_receipt(call)
 
     async def _call(self, call: TelegramCall, timeout_seconds: float, content: Sequence[bytes] = ()) -> JsonObject:
-        answer = await self._request(call, timeout_seconds, content)
-        told = json_object(answer.body)
-        if 200 <= answer.status < 300 and told.get("ok") is True:
-            return told
-        raise self._refusal(call, answer, told)
-
-    async def _request(self, call: TelegramCall, timeout_seconds: float, content: Sequence[bytes]) -> HttpAnswer:
-        url = f"{self._base_url}/bot{self._token}/{call.method}"
-        if not content:
-            return await self._http.post(url, call.body, timeout_seconds)
-        made = form(call, content)
-        headers = {"Content-Type": made.content_type}
-        return await self._http.request("POST", url, timeout_seconds, body=made.content, headers=headers)
-
-    def _refusal(self, call: TelegramCall, answer: HttpAnswer, told: JsonObject) -> PostroomError:
-        status = answer.status
-        if 200 <= status < 300:
-            code = told.get("error_code")
-            if told.get("ok") is not False or not isinstance(code, int) or not 400 <= code < 600:
-                return OutcomeUncertain("Telegram's answer could not be read")
-            status = code
-        if status == 409 and call.method == "getUpdates":
-            return AnotherReader(_other_reader(told))
-        if call.method in METHODS and is_unchanged(status, told):
-            return AlreadySo("Telegram has nothing to change")
-        if is_captioned(call, status, told):
-            return HasCaption("the words stand under a file")
-        if is_unfit_photo(call, status, told):
-            return PhotoUnfit("Telegram makes no picture of this file")
-        words = provider_words(told.get("description"), secrets=[self._token], private=call.private)
-        return read_refusal(status, told, answer.retry_after, words, self._now()).told_by(status, words)
+        body = form(call, content) if content else call.body
+        answer = _as_meant(await self._api.request("POST", f"bot{self._token}/{call.method}", timeout_seconds, body))
+        if (other := _of_this_call(call, answer)) is not None:
+            raise other
+        return self._api.checked(answer, call.private).told
 
     async def _ask(self, method: str, body: JsonObject, timeout_seconds: float) -> JsonObject:
         return await blameless(self._told(method, body, timeout_seconds))

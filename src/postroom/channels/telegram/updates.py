@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote
 
-from postroom.channels.shared import fetched, with_ending
+from postroom.channels.provider import ProviderApi
+from postroom.channels.shared import with_ending
 from postroom.kernel.http.answers import JsonObject, as_object, objects_in
-from postroom.kernel.http.call import HttpCall
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import seconds
 from postroom.message.inbound import Flag, InboundEvent, InboundFile, InboundMessage, Listened, Press
@@ -186,13 +186,13 @@ def _offer(kind: str, told: JsonObject) -> tuple[InboundFile, ...]:
 
 
 async def brought(
-    files: Sequence[InboundFile], call: _Calls, http: HttpCall, base_url: str, token: str, timeout_seconds: float
+    files: Sequence[InboundFile], call: _Calls, api: ProviderApi, token: str, timeout_seconds: float
 ) -> list[InboundFile]:
     ends_at = time.monotonic() + timeout_seconds
-    return [await _brought(one, call, http, f"{base_url}/file/bot{token}", ends_at) for one in files]
+    return [await _brought(one, call, api, f"{api.base_url}/file/bot{token}", ends_at) for one in files]
 
 
-async def _brought(file: InboundFile, call: _Calls, http: HttpCall, folder: str, ends_at: float) -> InboundFile:
+async def _brought(file: InboundFile, call: _Calls, api: ProviderApi, folder: str, ends_at: float) -> InboundFile:
     if file.size is not None and file.size > _MOST_BYTES:
         return replace(file, problem=_TOO_LARGE)
     try:
@@ -204,10 +204,7 @@ async def _brought(file: InboundFile, call: _Calls, http: HttpCall, folder: str,
         return replace(file, problem="Telegram did not say where it lies")
     ending = PurePosixPath(path).suffix
     named = file if "." in file.name or not ending else replace(file, name=f"{file.name}{ending}")
-    found = await fetched(
-        http, "Telegram", replace(named, reference=f"{folder}/{quote(path)}"), {}, ends_at - time.monotonic()
-    )
-    return replace(found, reference=file.reference)
+    return await api.fetched(named, ends_at - time.monotonic(), f"{folder}/{quote(path)}")
 
 
 def _area_and_size(told: JsonObject) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from postroom.channels.shared import check_files, plain_name, plain_type, read_file
 from postroom.channels.webhook.kind import WEBHOOK, WebhookAccount
-from postroom.kernel.http.answers import JsonBody, json_object, refusal
+from postroom.kernel.http.answers import JsonBody, refusal
 from postroom.kernel.http.call import HttpAnswer, HttpCall, is_plainly_private, public_only
 from postroom.kernel.text.rich import is_single
 from postroom.kernel.values.errors import ValidationError
@@ -184,7 +184,7 @@ def _checked_secret(secret: str) -> str:
 
 def _receipt_id(answer: HttpAnswer, call: WebhookCall) -> str:
     """The receiver's own name for the message, if it gave one as JSON."""
-    own = json_object(answer.body).get("id")
+    own = answer.told.get("id")
     usable = isinstance(own, str) and own.isprintable() and 0 < len(own.strip()) <= len(own) <= _LONGEST_NAME
     return str(own) if usable else call.id
 
@@ -228,7 +228,7 @@ class Webhook:
         answer = await self._http.request(
             "POST", self._url, ends_at - time.monotonic(), body=call.body, headers=self._headers(call)
         )
-        if not 200 <= answer.status < 300:
+        if not answer.is_success:
             raise refusal(_SERVICE, answer.status, answer.retry_after, self._now(), ours="signature")
         return Receipt(_receipt_id(answer, part))
 

@@ -341,7 +341,7 @@ class WebPush:
             raise DeliveryTimeout("the record of devices did not answer before the deadline")
         body, headers = _encrypted(part.written, subscription), self._headers(part, subscription)
         answer = await self._http.request("POST", subscription.endpoint, left, body=body, headers=headers)
-        if 200 <= answer.status < 300:
+        if answer.is_success:
             await _noted(devices.used, part.device_id)
             return Receipt(_name_of(answer) or part.topic)
         raise await self._refusal(answer, part, devices)

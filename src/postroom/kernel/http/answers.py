@@ -91,9 +91,12 @@ def _meaning(service: str, status: int, retry_after: str | None, now: datetime, 
         return ValidationError(f"{service} is gone and takes no more messages (410)")
     if 300 <= status < 400:
         return TargetUnavailable(f"{said}; it wants to send us elsewhere, and no redirect is followed")
-    if 400 <= status < 500:
-        return ValidationError(said)
-    return broken(said, status)
+    return by_status(said, status)
+
+
+def by_status(said: str, status: int) -> PostroomError:
+    """Of one that has no other meaning: the request is at fault, or else the provider."""
+    return ValidationError(said) if 400 <= status < 500 else broken(said, status)
 
 
 def broken(said: str, status: int) -> TargetUnavailable:

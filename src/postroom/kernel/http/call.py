@@ -18,7 +18,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from postroom.kernel.http.answers import wait_seconds as wait_seconds  # a public path of channels
+from postroom.kernel.http.answers import JsonObject, json_object
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
     OutcomeUncertain,
@@ -50,6 +50,15 @@ class HttpAnswer:
     body: bytes
     headers: Mapping[str, str] = field(default_factory=lambda: _NO_HEADERS, repr=False)
     """Found by any spelling of their names."""
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def told(self) -> JsonObject:
+        """Its JSON; empty where it is none."""
+        return json_object(self.body)
 
     @property
     def retry_after(self) -> str | None:
