@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help up test check bench bench-peers chaos screenshots moving-picture lock clean
+.PHONY: help up test check law bench bench-peers chaos screenshots moving-picture lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ check: $(VENV)/.dev-installed ## style, types and imports, without running anyth
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+
+law: $(VENV)/.dev-installed ## which tests may go: ARGS="collect", "candidates", "mutants", "baseline", "check"
+	@export TMPDIR=$$(sh scripts/quick-folder.sh) && exec $(BIN)/python -m scripts.law $(ARGS)
 
 bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, ask, attention, door, growth, scaling, console, pruning, inbox, cli …
 	@exec $(BIN)/python -m benchmarks $(ARGS)
