@@ -56,7 +56,8 @@ def main() -> int:
 
 def _elsewhere(root: Path) -> dict[Path, str]:
     tables = {
-        root / name: with_table((root / name).read_text(encoding="utf-8"), links) for name, links in MARKED.items()
+        root / name: with_table((root / name).read_text(encoding="utf-8"), links, short=name == "README.md")
+        for name, links in MARKED.items()
     }
     return tables | {root / MUSEUM: museum_page(), root / "docs" / "llms.txt": llms_text()}
 

@@ -21,19 +21,24 @@ _HEADER: Final = (
     *("channel", "send", "reply", "react", "edit", "questions", "hears answers"),
     *("when an answer of the provider is lost", "receipt", "one message holds", "files"),
 )
+_SHORT: Final = frozenset({"channel", "edit", "questions", "hears answers", _HEADER[7], "files"})
+"""What README shows of it."""
 _BETWEEN: Final = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
 
 
-def channels_table(links: str) -> str:
-    return table(_HEADER, [_row(kind, links) for kind in shipped_kinds().values()])
+def channels_table(links: str, *, short: bool = False) -> str:
+    shown = [place for place, name in enumerate(_HEADER) if not short or name in _SHORT]
+    rows = [_HEADER, *(_row(kind, links) for kind in shipped_kinds().values())]
+    header, *others = ([row[place] for place in shown] for row in rows)
+    return table(header, others)
 
 
-def with_table(text: str, links: str) -> str:
+def with_table(text: str, links: str, *, short: bool = False) -> str:
     """The page with the table as it is now; a page without the marks is a mistake."""
     found = _BETWEEN.findall(text)
     if len(found) != 1:
         raise ValueError(f"the page needs one table between {BEGIN} and {END}, and has {len(found)}")
-    return text.replace(found[0], f"{BEGIN}\n{channels_table(links)}\n{END}")
+    return text.replace(found[0], f"{BEGIN}\n{channels_table(links, short=short)}\n{END}")
 
 
 def _row(kind: ChannelKind, links: str) -> list[str]:

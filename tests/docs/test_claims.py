@@ -13,7 +13,7 @@ CLIENTS = "agents/connect/test_real_clients.py::test_"
 CLAIMS: tuple[tuple[str, str, str], ...] = (
     (
         README,
-        "Your agent asks, your phone buzzes, you tap, it goes on.",
+        "Your agent asks, your phone buzzes, you tap, it goes on",
         f"{PICTURE}a_run_of_today_says_on_both_screens",
     ),
     (README, "only the model's words are scripted", f"{PICTURE}it_was_made_with_the_client_that_the_tests_run"),
@@ -29,10 +29,14 @@ CLAIMS: tuple[tuple[str, str, str], ...] = (
     ),
     (README, "The screen and the phone ask at the same time", f"{CLIENTS}claude_code_runs_the_command_when_the_person"),
     (README, "the first answer counts", "questions/rules/test_judge.py::test_a_person_who_was_asked_answers"),
-    (README, "survives a crash of the agent, of the", "docs/explanation/reliability.md"),
+    (
+        README,
+        "It survives `kill -9` at every step, full disks, lost databases and cut lines",
+        "docs/explanation/reliability.md",
+    ),
     (README, "the answer may take days", "agents/coding/test_headless.py::test_a_runner_that_was_killed_goes_on"),
-    (README, "or a service that Apprise knows", "contract/cases.py"),
-    (README, "It speaks MCP and HTTP.", "agents/connect/test_conformance.py"),
+    (README, "any other service (Apprise)", "contract/cases.py"),
+    (README, "Agents call tools over MCP, or routes over HTTP.", "agents/connect/test_conformance.py"),
     (README, "Nothing stored is ever lost.", "docs/explanation/reliability.md"),
     (
         README,
@@ -44,12 +48,19 @@ CLAIMS: tuple[tuple[str, str, str], ...] = (
         "says afterwards what happened",
         "overview/test_commands.py::test_a_retried_message_says_what_had_gone_wrong",
     ),
-    (README, "pipx, uv, container or as a service", "packaging/test_installers.py::test_pipx_installs_it"),
+    (README, "are pipx, uv, a container or a service", "packaging/test_installers.py::test_pipx_installs_it"),
     (README, "The question outlives the agent, the server and the channel", "docs/explanation/reliability.md"),
     (README, "are in [`examples/`](examples) and run in the tests", "agents/test_examples.py::test_an_example_leaves"),
     (README, "tries the credentials without sending anything", "cli/doctor/test_checks.py"),
     (README, "every part can run alone", "household/test_processes.py::test_four_processes_deliver_one_message_once"),
-    (README, "it survives `kill -9` at every step", "docs/explanation/reliability.md"),
+    (README, "It goes to the right person or to nobody", "people/names/test_resolve.py"),
+    (
+        README,
+        "to the letter, and nothing typed is lost",
+        "desk/test_server.py::test_a_timeout_waits_for_the_person_who_is",
+    ),
+    (README, "because there is one Bob", "connectors/test_app.py"),
+    (README, "in her mail outside quiet hours", "inbox/test_copies.py"),
     (
         README,
         "a person agrees before strangers are written",
