@@ -102,6 +102,12 @@ def test_without_a_household_there_every_command_asks_whether_it_runs(
     assert "0123456789abcdef" not in done.error
 
 
+async def test_a_proxy_of_the_environment_never_sees_the_token(there: Living, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
+
+    assert (await postroom_beside("notify", "Straight there")).code == 0
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
@@ -115,27 +115,25 @@ class Caller:
         """The answer's head; its body is the caller's to read, and the connection to close."""
         from http.client import HTTPException
 
-        link, below = self._link(timeout_seconds)
         said = {"Authorization": f"Bearer {self._connection.token}", "Content-Type": "application/json", **headers}
         try:
-            link.request(method, below + path, body=content, headers=said)
+            link, there = link_to(self._connection.url, timeout_seconds)
+        except ValueError:
+            raise NoHousehold("no address") from None
+        try:
+            link.request(method, there.path.rstrip("/") + path, body=content, headers=said)
             return link, link.getresponse()
         except (OSError, HTTPException, ValueError) as error:
             link.close()
             raise NoHousehold(type(error).__name__) from None
 
-    def _link(self, timeout_seconds: float) -> tuple[HTTPConnection, str]:
-        from http.client import HTTPConnection
 
-        try:
-            there = urlsplit(self._connection.url)
-            port = there.port
-        except ValueError:
-            raise NoHousehold("no address") from None
-        if there.scheme == "https":
-            from http.client import HTTPSConnection
+def link_to(url: str, timeout_seconds: float) -> tuple[HTTPConnection, SplitResult]:
+    """Not connected yet, with the parts of the address; raises ValueError for one that no household has."""
+    from http.client import HTTPConnection, HTTPSConnection
 
-            return HTTPSConnection(there.hostname or "", port, timeout=timeout_seconds), there.path.rstrip("/")
-        if there.scheme != "http" or not there.hostname:
-            raise NoHousehold("no address")
-        return HTTPConnection(there.hostname, port, timeout=timeout_seconds), there.path.rstrip("/")
+    there = urlsplit(url)
+    if there.scheme not in ("http", "https") or not there.hostname:
+        raise ValueError("no address of a household")
+    kind = HTTPSConnection if there.scheme == "https" else HTTPConnection
+    return kind(there.hostname, there.port, timeout=timeout_seconds), there

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.serving import REVISION
@@ -29,10 +28,9 @@ from postroom.kernel.values.errors import (
 )
 from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.principal import OPERATOR
+from postroom.settings.connections import link_to
 
 if TYPE_CHECKING:
-    from urllib.request import Request
-
     from aiohttp import ClientResponse, ClientSession
 
     from postroom.kernel.acts.declaration import Act, Answer
@@ -121,25 +119,29 @@ class Elsewhere:
         more: dict[str, str],
         timeout_seconds: float,
     ) -> tuple[int, dict[str, Any]]:
-        from urllib.error import HTTPError, URLError
-        from urllib.request import Request
-
         headers = {"Authorization": f"Bearer {self.token}", **more}
         try:
-            request = Request(self.url + path, data=data, headers=headers, method=method)  # noqa: S310  # checked below
-            with _open(request, timeout_seconds) as response:
+            link, there = link_to(self.url, timeout_seconds)
+            link.connect()
+        except (OSError, HTTPException, ValueError) as error:
+            raise self._away(error) from None
+        try:
+            with closing(link):
+                link.request(method, there.path + path, body=data, headers=headers)
+                response = link.getresponse()
                 return response.status, self._read(response.read(_MOST_BYTES))
-        except HTTPError as error:
-            return error.code, self._read(error.read(_MOST_BYTES))
         except TimeoutError:
             raise NotReached(
                 f"{self.url} did not answer in time; it may still have done what was asked: look before you repeat it."
             ) from None
-        except (URLError, OSError, HTTPException, ValueError) as error:
-            reason = type(getattr(error, "reason", error)).__name__
-            raise NotReached(
-                f"{self.url} cannot be reached ({reason}): is the household running? `postroom up` starts it."
-            ) from None
+        except (OSError, HTTPException, ValueError) as error:
+            raise self._away(error) from None
+
+    def _away(self, error: Exception) -> NotReached:
+        reason = type(error).__name__
+        return NotReached(
+            f"{self.url} cannot be reached ({reason}): is the household running? `postroom up` starts it."
+        )
 
     def _read(self, content: bytes) -> dict[str, Any]:
         try:
@@ -313,18 +315,6 @@ def performing(settings: Settings, opener: str, *chosen_here: str | None) -> Cal
     return perform
 
 
-def _open(request: Request, timeout_seconds: float) -> HTTPResponse:
-    """A redirection is not followed: it would take the token along."""
-    from urllib.request import HTTPRedirectHandler, build_opener
-
-    class Stay(HTTPRedirectHandler):
-        def redirect_request(self, *_: Any, **__: Any) -> None:
-            return None
-
-    answer: HTTPResponse = build_opener(Stay).open(request, timeout=timeout_seconds)
-    return answer
-
-
 # -- A part that runs here ---
 
 
@@ -428,12 +418,13 @@ def call_once(
     body = json.dumps(request(1, tool, arguments, {})).encode()
     sent = {**headers(token), "Mcp-Name": tool, "Content-Type": "application/json"}
     try:
-        connection, path = _connected(url)
+        connection, there = link_to(url, CONNECT_SECONDS)
+        connection.connect()
     except (OSError, ValueError, HTTPException):
         raise Unreachable(f"{name} cannot be reached") from None
     try:
         connection.sock.settimeout(timeout_seconds)
-        connection.request("POST", path, body=body, headers=sent)
+        connection.request("POST", there._replace(scheme="", netloc="").geturl() or "/", body=body, headers=sent)
         response = connection.getresponse()
         answer = json.loads(response.read(_MOST_ANSWER_BYTES))
     except TimeoutError:
@@ -443,14 +434,6 @@ def call_once(
     finally:
         connection.close()
     return read(name, tool, response.status, answer)
-
-
-def _connected(url: str) -> tuple[HTTPConnection, str]:
-    parts = urlsplit(url)
-    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=CONNECT_SECONDS)
-    connection.connect()
-    return connection, f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
 
 
 # Files named on the command line: handed in first, by whatever way leads to the household.
