@@ -13,49 +13,52 @@ _PLAIN: Final = "text/plain"
 PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """What every browser shows without running anything in it."""
 _HEAD_BYTES: Final = 1024
+# Where which bytes stand, what that is, and the endings that promise it.
 _MAGIC: Final = (
-    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
-    (0, b"\xff\xd8\xff", "image/jpeg"),
-    (0, b"GIF87a", "image/gif"),
-    (0, b"GIF89a", "image/gif"),
-    (8, b"WEBP", "image/webp"),
-    (0, b"BM", "image/bmp"),
-    (0, b"II*\x00", "image/tiff"),
-    (0, b"MM\x00*", "image/tiff"),
-    (0, b"\x00\x00\x01\x00", "image/x-icon"),
-    (4, b"ftypavif", "image/avif"),
-    (4, b"ftypheic", "image/heic"),
-    (0, b"%PDF-", "application/pdf"),
-    (0, b"PK\x03\x04", "application/zip"),
-    (0, b"PK\x05\x06", "application/zip"),
-    (0, b"\x1f\x8b", "application/gzip"),
-    (0, b"BZh", "application/x-bzip2"),
-    (0, b"\xfd7zXZ\x00", "application/x-xz"),
-    (0, b"(\xb5/\xfd", "application/zstd"),
-    (0, b"7z\xbc\xaf'\x1c", "application/x-7z-compressed"),
-    (0, b"Rar!\x1a\x07", "application/vnd.rar"),
-    (0, b"MSCF", "application/vnd.ms-cab-compressed"),
-    (257, b"ustar", "application/x-tar"),
-    (0, b"\x7fELF", "application/x-executable"),
-    (0, b"MZ", "application/x-msdownload"),
-    (0, b"\xca\xfe\xba\xbe", "application/x-mach-binary"),
-    (0, b"\xcf\xfa\xed\xfe", "application/x-mach-binary"),
-    (0, b"\xce\xfa\xed\xfe", "application/x-mach-binary"),
-    (0, b"\x00asm", "application/wasm"),
-    (0, b"L\x00\x00\x00\x01\x14\x02\x00", "application/x-ms-shortcut"),
-    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
-    (0, b"SQLite format 3\x00", "application/vnd.sqlite3"),
-    (0, b"ID3", "audio/mpeg"),
-    (0, b"fLaC", "audio/flac"),
-    (0, b"OggS", "audio/ogg"),
-    (8, b"WAVE", "audio/wav"),
-    (8, b"AVI ", "video/x-msvideo"),
-    (4, b"ftypM4A", "audio/mp4"),
-    (4, b"ftypqt", "video/quicktime"),
-    (4, b"ftyp", "video/mp4"),
-    (0, b"\x1aE\xdf\xa3", "video/webm"),
+    (0, b"\x89PNG\r\n\x1a\n", "image/png", "png"),
+    (0, b"\xff\xd8\xff", "image/jpeg", "jpg jpeg"),
+    (0, b"GIF87a", "image/gif", "gif"),
+    (0, b"GIF89a", "image/gif", ""),
+    (8, b"WEBP", "image/webp", "webp"),
+    (0, b"BM", "image/bmp", "bmp"),
+    (0, b"II*\x00", "image/tiff", "tif tiff"),
+    (0, b"MM\x00*", "image/tiff", ""),
+    (0, b"\x00\x00\x01\x00", "image/x-icon", "ico"),
+    (4, b"ftypavif", "image/avif", "avif"),
+    (4, b"ftypheic", "image/heic", "heic"),
+    (0, b"%PDF-", "application/pdf", "pdf"),
+    (0, b"PK\x03\x04", "application/zip", "zip"),
+    (0, b"PK\x05\x06", "application/zip", ""),
+    (0, b"\x1f\x8b", "application/gzip", "gz"),
+    (0, b"BZh", "application/x-bzip2", ""),
+    (0, b"\xfd7zXZ\x00", "application/x-xz", ""),
+    (0, b"(\xb5/\xfd", "application/zstd", ""),
+    (0, b"7z\xbc\xaf'\x1c", "application/x-7z-compressed", ""),
+    (0, b"Rar!\x1a\x07", "application/vnd.rar", ""),
+    (0, b"MSCF", "application/vnd.ms-cab-compressed", ""),
+    (257, b"ustar", "application/x-tar", ""),
+    (0, b"\x7fELF", "application/x-executable", ""),
+    (0, b"MZ", "application/x-msdownload", ""),
+    (0, b"\xca\xfe\xba\xbe", "application/x-mach-binary", ""),
+    (0, b"\xcf\xfa\xed\xfe", "application/x-mach-binary", ""),
+    (0, b"\xce\xfa\xed\xfe", "application/x-mach-binary", ""),
+    (0, b"\x00asm", "application/wasm", ""),
+    (0, b"L\x00\x00\x00\x01\x14\x02\x00", "application/x-ms-shortcut", ""),
+    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage", ""),
+    (0, b"SQLite format 3\x00", "application/vnd.sqlite3", ""),
+    (0, b"ID3", "audio/mpeg", "mp3"),
+    (0, b"fLaC", "audio/flac", "flac"),
+    (0, b"OggS", "audio/ogg", "ogg"),
+    (8, b"WAVE", "audio/wav", "wav"),
+    (8, b"AVI ", "video/x-msvideo", "avi"),
+    (4, b"ftypM4A", "audio/mp4", "m4a"),
+    (4, b"ftypqt", "video/quicktime", "mov"),
+    (4, b"ftyp", "video/mp4", "mp4"),
+    (0, b"\x1aE\xdf\xa3", "video/webm", "webm"),
 )
 _NEEDS_RIFF: Final = frozenset({"image/webp", "audio/wav", "video/x-msvideo"})
+_MAY_BE_TEXT: Final = frozenset({"image/bmp", "application/x-msdownload", "audio/mpeg", "application/x-bzip2"})
+"""A text may well begin with these few letters."""
 _OFFICE: Final = "application/vnd.openxmlformats-officedocument."
 _IN_ZIP: Final = {
     "docx": f"{_OFFICE}wordprocessingml.document",
@@ -89,33 +92,7 @@ _TEXTS: Final = {
     "tex": "text/x-tex",
 }
 _TEXT_TYPES: Final = frozenset({*_TEXTS.values(), "application/x-ndjson", "application/toml", "application/sql"})
-_BY_EXTENSION: Final = {
-    **_TEXTS,
-    **_IN_ZIP,
-    "png": "image/png",
-    "jpg": "image/jpeg",
-    "jpeg": "image/jpeg",
-    "gif": "image/gif",
-    "webp": "image/webp",
-    "bmp": "image/bmp",
-    "tif": "image/tiff",
-    "tiff": "image/tiff",
-    "ico": "image/x-icon",
-    "avif": "image/avif",
-    "heic": "image/heic",
-    "pdf": "application/pdf",
-    "zip": "application/zip",
-    "gz": "application/gzip",
-    "mp3": "audio/mpeg",
-    "flac": "audio/flac",
-    "ogg": "audio/ogg",
-    "wav": "audio/wav",
-    "m4a": "audio/mp4",
-    "mp4": "video/mp4",
-    "mov": "video/quicktime",
-    "avi": "video/x-msvideo",
-    "webm": "video/webm",
-}
+_BY_EXTENSION: Final = {**_TEXTS, **_IN_ZIP, **{one: known for _, _, known, named in _MAGIC for one in named.split()}}
 _ARCHIVES: Final = frozenset(
     {
         *("application/zip", "application/gzip", "application/x-bzip2", "application/x-xz", "application/zstd"),
@@ -185,13 +162,11 @@ class Sniffer:
 
 
 def _by_magic(head: bytes) -> str | None:
-    for offset, magic, media_type in _MAGIC:
+    for offset, magic, media_type, _ in _MAGIC:
         if head[offset : offset + len(magic)] == magic:
             if media_type in _NEEDS_RIFF and not head.startswith(b"RIFF"):
                 continue
-            if media_type in ("image/bmp", "application/x-msdownload") and _NO_TEXT.search(head) is None:
-                continue  # a text may well begin with these two letters
-            if media_type in ("audio/mpeg", "application/x-bzip2") and _NO_TEXT.search(head) is None:
+            if media_type in _MAY_BE_TEXT and _NO_TEXT.search(head) is None:
                 continue
             return media_type
     return None
@@ -220,7 +195,7 @@ def agreed_type(found: str, declared: str | None) -> str | None:
 
 def _has_signature(media_type: str) -> bool:
     """Of these we know the first bytes, so a file without them is none."""
-    return any(media_type == known for _, _, known in _MAGIC) or media_type in _IN_ZIP.values()
+    return any(media_type == known for _, _, known, _ in _MAGIC) or media_type in _IN_ZIP.values()
 
 
 def name_contradicts(name: str, found: str) -> bool:
