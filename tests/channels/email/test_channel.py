@@ -16,8 +16,9 @@ from tests.contract.certificates import self_signed
 from tests.contract.connection import Listener
 from tests.contract.mail_server import MailServer, Script
 
-from postroom.channels.email.building import OutgoingMail, Security
+from postroom.channels.email.building import OutgoingMail
 from postroom.channels.email.channel import Email, Server, SmtpVisit, Stage, read_loss, read_refusal
+from postroom.channels.email.kind import Tls
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
     OutcomeUncertain,
@@ -44,7 +45,7 @@ HEADERS = [
 ]
 
 
-def channel(port: int, security: Security = "none", **changes: Any) -> Email:
+def channel(port: int, security: Tls = "none", **changes: Any) -> Email:
     return Email("127.0.0.1", port, security, "bot", PASSWORD, "bot@post.example", **changes)
 
 
@@ -195,7 +196,7 @@ def authenticate(server: object, session: object, envelope: object, mechanism: s
 
 
 @contextlib.asynccontextmanager
-async def mail_server(context: ssl.SSLContext, security: Security, inbox: Inbox) -> AsyncIterator[int]:
+async def mail_server(context: ssl.SSLContext, security: Tls, inbox: Inbox) -> AsyncIterator[int]:
     loop = asyncio.get_running_loop()
     starttls = context if security == "starttls" else None
     server = await loop.create_server(
@@ -220,7 +221,7 @@ async def mail_server(context: ssl.SSLContext, security: Security, inbox: Inbox)
 
 @pytest.mark.filterwarnings("ignore:Requiring AUTH")  # the whole connection is TLS, which aiosmtpd cannot see
 @pytest.mark.parametrize("security", ["starttls", "tls"])
-async def test_a_mail_goes_out_over_an_encrypted_connection(security: Security, tmp_path: Path) -> None:
+async def test_a_mail_goes_out_over_an_encrypted_connection(security: Tls, tmp_path: Path) -> None:
     server_context, client_context = self_signed(tmp_path)
     inbox = Inbox()
     async with mail_server(server_context, security, inbox) as port:
@@ -235,9 +236,7 @@ async def test_a_mail_goes_out_over_an_encrypted_connection(security: Security, 
 
 @pytest.mark.filterwarnings("ignore:Requiring AUTH")  # the whole connection is TLS, which aiosmtpd cannot see
 @pytest.mark.parametrize("security", ["starttls", "tls"])
-async def test_a_certificate_nobody_vouches_for_gets_neither_password_nor_mail(
-    security: Security, tmp_path: Path
-) -> None:
+async def test_a_certificate_nobody_vouches_for_gets_neither_password_nor_mail(security: Tls, tmp_path: Path) -> None:
     server_context, _ = self_signed(tmp_path)
     inbox = Inbox()
     async with mail_server(server_context, security, inbox) as port:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from hashlib import sha256
 from ipaddress import ip_address
-from typing import Final, Literal, assert_never
+from typing import Final, assert_never
 from urllib.parse import quote, urlsplit
 
 from postroom.channels.shared import UNTYPED, check_text, plain_name, plain_type
@@ -58,11 +58,6 @@ def is_this_machine(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-# How a line to a mail server is secured.
-
-Security = Literal["starttls", "tls", "none"]
 
 
 # The mail, plain or as text and HTML.

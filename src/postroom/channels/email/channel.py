@@ -16,7 +16,6 @@ from aiosmtplib import SMTP, SMTPException, SMTPResponseException, SMTPServerDis
 
 from postroom.channels.email.building import (
     OutgoingMail,
-    Security,
     as_data,
     build,
     is_this_machine,
@@ -27,7 +26,7 @@ from postroom.channels.email.building import (
 from postroom.channels.email.incoming.imap import ImapAccount
 from postroom.channels.email.incoming.listening import MailListening, MailReading
 from postroom.channels.email.incoming.reading import OwnMessages
-from postroom.channels.email.kind import EMAIL, EmailAccount, EmailSettings
+from postroom.channels.email.kind import EMAIL, EmailAccount, EmailSettings, Tls
 from postroom.channels.email.oauth import MailAccess, grant_file, mail_provider, xoauth2
 from postroom.channels.shared import check_files, read_file
 from postroom.kernel.http.answers import provider_words
@@ -57,7 +56,7 @@ _COMPLETED = 250
 class Server:
     host: str
     port: int
-    security: Security
+    security: Tls
     username: str | None
     password: str | None = field(repr=False)
     tls_context: ssl.SSLContext | None = field(repr=False)
@@ -242,7 +241,7 @@ class Email:
         self,
         host: str,
         port: int,
-        security: Security,
+        security: Tls,
         username: str | None,
         password: str | None,
         from_address: str,
@@ -259,8 +258,6 @@ class Email:
         sender = mailbox(from_address)
         if sender is None:
             raise ValueError("from_address must be a single e-mail address")
-        if security not in ("starttls", "tls", "none"):
-            raise ValueError("security must be starttls, tls or none")
         if username and security == "none" and not is_this_machine(host):
             raise ValueError("a login needs starttls or tls unless the mail server is on this machine")
         self.name = name

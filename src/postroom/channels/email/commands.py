@@ -47,8 +47,9 @@ def login_mail(
             "--client-id: name the client you registered with the provider; docs/how-to/channels.md says how."
         )
     secret = client_secret or mailbox.oauth_client_secret.reveal()
-    grant = asyncio.run(_granted(_provider(mailbox, chosen), identity, secret, mailbox.address, port, json))
-    _keep(settings, account, grant)
+    asked = mail_provider(mailbox.model_copy(update={"oauth_provider": chosen}))
+    grant = asyncio.run(_granted(asked, identity, secret, mailbox.address, port, json))
+    grant_file(account, settings.home).write(grant)
     if json:
         say_json({"account": account, "address": mailbox.address, "provider": chosen, "granted": True})
     else:
@@ -70,10 +71,6 @@ def _mailbox(settings: Settings, account: str) -> Mailbox:
     return known[account]
 
 
-def _provider(mailbox: Mailbox, chosen: str) -> OauthProvider:
-    return mail_provider(mailbox.model_copy(update={"oauth_provider": chosen}))
-
-
 async def _granted(
     provider: OauthProvider, client_id: str, client_secret: str, user: str, port: int, as_json: bool
 ) -> Grant:
@@ -81,7 +78,3 @@ async def _granted(
     if provider.device_url:
         return await by_code(provider, client_id, client_secret, tell)
     return await by_page(provider, client_id, client_secret, tell, port=port, user=user)
-
-
-def _keep(settings: Settings, account: str, grant: Grant) -> None:
-    grant_file(account, settings.home).write(grant)

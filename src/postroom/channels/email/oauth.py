@@ -25,6 +25,7 @@ from postroom.kernel.http.answers import json_object
 from postroom.kernel.http.tokens import Granted, NotGranted, granted, send_form
 from postroom.kernel.running.process import Seal, household_key
 from postroom.kernel.values.errors import CredentialsRefused, TargetUnavailable
+from postroom.settings.connections import replace_file
 
 # Whom one asks for access to a mailbox, where, and for what.
 
@@ -128,16 +129,7 @@ class GrantFile:
     def write(self, grant: Grant) -> None:
         """As a whole or not at all: a token that was renewed may be the only one that is still good."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        new = self.path.with_name(f"{self.path.name}.{secrets.token_hex(8)}")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "w") as file:
-                file.write(self._seal.seal(json.dumps(asdict(grant)), self._about))
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self.path)
-        finally:
-            new.unlink(missing_ok=True)
+        replace_file(self.path, self._seal.seal(json.dumps(asdict(grant)), self._about).encode(), 0o600)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -189,25 +181,23 @@ class MailAccess:
     async def token(self, *, refused: str | None = None) -> str:
         """Another one than `refused`. Raises CredentialsRefused when a person has to log in again."""
         async with self._lock:
-            grant = await asyncio.to_thread(self._file.read)
-            if grant is None:
-                raise CredentialsRefused(f"no access to this mailbox has been granted yet: {self._again}")
-            if self._is_good(grant, refused):
-                return grant.access_token
-            return await self._renewed(refused)
+            kept, is_good = await self._kept(refused)
+            return kept.access_token if is_good else await self._renewed(refused)
 
-    def _is_good(self, grant: Grant, refused: str | None) -> bool:
-        return grant.access_token not in ("", refused) and grant.expires_at - _EARLY_SECONDS > self._now()
+    async def _kept(self, refused: str | None) -> tuple[Grant, bool]:
+        """What was granted, and whether its token is still to be shown."""
+        grant = await asyncio.to_thread(self._file.read)
+        if grant is None:
+            raise CredentialsRefused(f"no access to this mailbox has been granted yet: {self._again}")
+        return grant, grant.access_token not in ("", refused) and grant.expires_at - _EARLY_SECONDS > self._now()
 
     async def _renewed(self, refused: str | None) -> str:
         """Another process may have done it while we waited for the lock."""
         held = self._file.alone()
         await asyncio.to_thread(held.__enter__)
         try:
-            grant = await asyncio.to_thread(self._file.read)
-            if grant is None:
-                raise CredentialsRefused(f"no access to this mailbox has been granted yet: {self._again}")
-            if not self._is_good(grant, refused):
+            grant, is_good = await self._kept(refused)
+            if not is_good:
                 grant = await self._asked(grant)
                 await asyncio.to_thread(self._file.write, grant)
             return grant.access_token

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Self, TypeVar
 
-from postroom.channels.email.building import Security, is_this_machine
+from postroom.channels.email.building import is_this_machine
+from postroom.channels.email.kind import Tls
 from postroom.channels.email.oauth import MailAccess, xoauth2
 from postroom.kernel.http.call import out_of_descriptors
 from postroom.kernel.values.errors import CredentialsRefused, PostroomError, TargetUnavailable
@@ -29,7 +30,7 @@ class ImapAccount:
 
     host: str
     port: int = 993
-    tls: Security = "tls"
+    tls: Tls = "tls"
     user: str = ""
     password: str = field(default="", repr=False)
     mailbox: str = "INBOX"
@@ -40,8 +41,6 @@ class ImapAccount:
     tls_context: ssl.SSLContext | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if self.tls not in ("starttls", "tls", "none"):
-            raise ValueError("imap_tls must be starttls, tls or none")
         if self.tls == "none" and (self.password or self.access) and not is_this_machine(self.host):
             raise ValueError("reading mail needs starttls or tls unless the mail server is on this machine")
         if not self.user:

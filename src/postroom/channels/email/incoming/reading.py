@@ -113,7 +113,7 @@ def parts_of(message: Message) -> Iterator[Message]:
         if not waiting:
             return
         part, depth = waiting.pop(0)
-        if part.is_multipart() and _type(part).startswith("multipart/"):
+        if part.is_multipart() and part.get_content_type().startswith("multipart/"):
             inside = part.get_payload()
             if depth < _DEEPEST and isinstance(inside, list):
                 waiting[:0] = [(one, depth + 1) for one in inside[:MOST_PARTS] if isinstance(one, Message)]
@@ -124,7 +124,7 @@ def parts_of(message: Message) -> Iterator[Message]:
 def files_in(message: Message) -> Iterator[Message]:
     """What came with the words: attached, or shown among them with a name; a signature is no file."""
     for part in parts_of(message):
-        kind = _type(part)
+        kind = part.get_content_type()
         if kind in _NO_FILES or (kind.startswith("multipart/") and not name_of(part)):
             continue
         if part.get_content_disposition() == "attachment" or not kind.startswith("text/"):
@@ -159,11 +159,7 @@ def text_of(part: Message) -> str:
 
 
 def is_text(part: Message, kind: str) -> bool:
-    return _type(part) == f"text/{kind}" and part.get_content_disposition() != "attachment"
-
-
-def _type(part: Message) -> str:
-    return part.get_content_type()
+    return part.get_content_type() == f"text/{kind}" and part.get_content_disposition() != "attachment"
 
 
 def _charset(part: Message) -> str | None:
@@ -263,7 +259,7 @@ def sender_of(message: Message) -> MailSender | None:
 # The subject of a mail, as an answer to it carries it: one line of bounded length, with nothing hidden in it.
 
 LONGEST_SUBJECT: Final = 200
-_ANSWERED: Final = re.compile(r"(?:(?:re|aw|sv|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
+_ANSWERED: Final = re.compile(r"^(?:(?:re|aw|sv|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
 _JOINERS: Final = frozenset("\u200c\u200d")  # of letters and emoji
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
@@ -271,17 +267,12 @@ _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 def subject_of(message: Message) -> str | None:
     """Without the "Re:" that an answer begins with; None when nothing is left."""
     words = " ".join("".join(map(_visible, shown(header(message, "Subject")))).split())
-    return _without_answers(words).replace("=?", "= ?")[:LONGEST_SUBJECT].strip() or None
+    return _ANSWERED.sub("", words).replace("=?", "= ?")[:LONGEST_SUBJECT].strip() or None
 
 
 def _visible(character: str) -> str:
     hidden = unicodedata.category(character) in _INVISIBLE and character not in _JOINERS
     return " " if hidden else character
-
-
-def _without_answers(words: str) -> str:
-    begins = _ANSWERED.match(words)
-    return words[begins.end() :] if begins else words
 
 
 # Which of our messages a mail is about: by the ids it names.
