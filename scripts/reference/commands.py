@@ -20,7 +20,7 @@ sentence when it did not, and with 2 when it was not understood. Of an id, the b
 
 `--json` prints for scripts, in the shape that stands below each command; keys may be added, and none goes away. What
 went wrong is said on standard error, under `--json` as `{"error": {"code", "message", "hint"}}`:
-[Use commands from scripts](../how-to/json.md).
+[Use commands from scripts](../how-to/scripts.md#results-as-json).
 
 `postroom --install-completion` teaches your shell (bash, zsh, fish, PowerShell) to complete commands, options and fixed
 words."""

@@ -286,7 +286,7 @@ HINTS: Final[dict[Code, str]] = {
     Code.INVALID_AGENT_ADDRESS: "Write it as agent://household/owner, or name a person of `postroom people list`.",
     Code.RECIPIENT_REQUIRED: "Name a person of `postroom people list`, or leave the recipient out for the owner.",
     Code.MACRO_INVALID: "Choose a macro of `GET /v1/macros`, with the parameters it names.",
-    Code.IMPORT_INVALID: "Correct the file's lines that are named; docs/how-to/add-a-contact.md shows the columns.",
+    Code.IMPORT_INVALID: "Correct the file's lines that are named; docs/how-to/people.md shows the columns.",
     Code.AUTH_FAILED: "Set POSTROOM_TOKEN to a token that counts; `postroom token list` shows them at the household.",
     Code.POLICY_DENIED: "Ask the owner, or use a token of the right kind: `postroom token create --help` lists them.",
     Code.AGENT_NOT_FOUND: "Name a butler or a person that the household knows; `postroom people list` shows them.",
