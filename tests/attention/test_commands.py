@@ -40,10 +40,15 @@ def test_a_policy_is_set_from_options_or_a_file_shown_and_cleared(home: Path, tm
     assert gone["policy"] is None
 
 
-WRONG: dict[str, tuple[tuple[str, ...], str]] = {
+MISTYPED: dict[str, tuple[tuple[str, ...], str]] = {
     "nothing": (("set",), "--file"),
     "two ways": (("set", "--preset", "calm", "--clear"), "--clear"),
     "no hours": (("set", "--quiet", "late"), "--quiet"),
+    "nothing to mute": (("mute",), "agent"),
+    "no length of time": (("mute", "health", "--for", "long"), "--for"),
+    "no end of an absence": (("away",), "--until"),
+}
+REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "an hour that is none": (("set", "--quiet", "22:00-27:00"), "quiet_hours.0.until"),
     "a preset that is none": (("set", "--preset", "loud"), "preset"),
     "a zone that is none": (("set", "--zone", "Mars"), "zone"),
@@ -51,15 +56,20 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "no such file": (("set", "--file", "nowhere.toml"), "nowhere.toml"),
     "no such notice": (("ack", "0" * 32), "no such notice"),
     "no plan of it": (("plan", "0" * 32), "no such notice"),
-    "nothing to mute": (("mute",), "agent"),
-    "no length of time": (("mute", "health", "--for", "long"), "--for"),
-    "no end of an absence": (("away",), "--until"),
 }
 
 
 @pytest.mark.requirement("attention:commands")
-@pytest.mark.parametrize(("typed", "said"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_ends_with_1_and_is_named(home: Path, typed: tuple[str, ...], said: str) -> None:
+@pytest.mark.parametrize(("typed", "said"), MISTYPED.values(), ids=MISTYPED.keys())
+def test_what_is_mistyped_ends_with_2_and_is_named(home: Path, typed: tuple[str, ...], said: str) -> None:
+    done = postroom("attention", *typed)
+
+    assert done.code == 2 and said in done.error, done
+
+
+@pytest.mark.requirement("attention:commands")
+@pytest.mark.parametrize(("typed", "said"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_the_household_refuses_ends_with_1_and_is_named(home: Path, typed: tuple[str, ...], said: str) -> None:
     done = postroom("attention", *typed)
 
     assert done.code == 1 and said in done.error, done
@@ -196,5 +206,5 @@ async def test_notify_says_until_when_it_is_held_and_why(household: Living, monk
     never = await postroom_beside("notify", "Hello", "--channel", "telegram", "--expires", "0s")
 
     assert done.code == 0 and done.out.startswith("held until ") and ": quiet hours are on; notice " in done.out, done
-    assert wrong.code == 1 and "--urgency" in wrong.error
+    assert wrong.code == 2 and "--urgency" in wrong.error
     assert never.code == 2 and "--expires-in: must be at least 1" in never.error

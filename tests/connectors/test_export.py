@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.cli.command import postroom
 from typer.testing import CliRunner
 
 from postroom.cli.application import app
@@ -55,16 +56,14 @@ def test_no_secret_is_exported(exported: dict[str, dict[str, str]], home: Path) 
 
 
 def test_an_unknown_assistant_is_refused(home: Path) -> None:
-    result = RUN.invoke(app, ["connectors", "export", "clippy"])
-
-    assert result.exit_code == 1
+    assert postroom("connectors", "export", "clippy").code == 2
 
 
 def test_a_token_can_be_made_for_one_agent(home: Path) -> None:
     made = RUN.invoke(app, ["token", "create", "--connector", "alexa", "--agent", "agent://household/kitchen"])
-    wrong = RUN.invoke(app, ["token", "create", "--user", "ann", "--agent", "agent://household/kitchen"])
+    wrong = postroom("token", "create", "--user", "ann", "--agent", "agent://household/kitchen")
 
-    assert made.exit_code == 0 and wrong.exit_code == 1
+    assert made.exit_code == 0 and wrong.code == 2
     assert json.loads((home / "tokens.json").read_text())["connector_agents"] == {
         "alexa": ["agent://household/kitchen"]
     }

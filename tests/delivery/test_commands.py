@@ -114,7 +114,7 @@ def test_an_option_under_its_former_name_is_taken_and_says_what_it_is_called_now
     for former, now in (("--to", "--recipient"), ("--key", "--idempotency-key"), ("--expires", "--expires-in")):
         assert f"{former} is called {now} now." in done.error
     assert both.code == 2 and "--to: is called --recipient now; give one of them." in both.error
-    assert odd.code == 1 and "--urgency: there is no 'soon'" in odd.error
+    assert odd.code == 2 and "--urgency: there is no 'soon'" in odd.error
 
 
 def test_json_stays_the_whole_answer(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ def test_a_contact_an_unknown_one_and_a_wrong_kind_are_refused_in_a_sentence(hom
 
     assert contact.code == 1 and "people edit Carl --role member" in contact.error
     assert nobody.code == 1 and "people add Dora --role member" in nobody.error
-    assert kind.code == 1 and "did you mean 'people'?" in kind.error
+    assert kind.code == 2 and "--kind: must be one of sign-in, decision, people" in kind.error
 
 
 @pytest.fixture

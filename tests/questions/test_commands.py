@@ -172,7 +172,7 @@ async def test_questions_are_listed_by_state_on_a_line_each(there: Living) -> No
     assert shown.out.count("\n") == 2 and "\x1b" not in shown.out
     assert "→ yes (" in shown.out and "via console)" in shown.out
     assert "Open one?" in still.out and "asks anna" in still.out and "Ship" not in still.out
-    assert wrong.code == 1 and "did you mean" in wrong.error
+    assert wrong.code == 2 and "did you mean" in wrong.error
 
 
 async def test_why_tells_where_a_question_was_shown_and_what_became_of_it(there: Living, home: Path) -> None:
@@ -207,21 +207,26 @@ async def test_another_sender_is_told_nothing_of_a_question(there: Living, monke
 
 
 async def test_what_is_wrong_is_said_in_one_sentence(there: Living, tmp_path: Path) -> None:
-    wrong = {
-        ("ask", "Who?", "--to", "Nemo"): "no person is called",
+    mistyped = {
         ("ask", "When?", "--wait", "soon"): "--wait: 'soon'",
+        ("ask", "When?", "--wait", "98765432101"): "--wait: must be at most 30d",
         ("ask", "Form?", "--form", "{"): "--form: this is not JSON",
-        ("ask", "Form?", "--form", f"@{tmp_path / 'none.json'}"): "cannot be read",
-        ("ask", "Which?", "--options", "a,b", "--default", "c"): "default",
         ("wait",): "by its id or with --idempotency-key",
-        ("wait", "--key", "never"): "nothing under the key 'never'",
-        ("wait", "no-such-id"): "404",
         ("answer", "x"): "Give one of VALUE",
+        ("ask", "Which?", "--options", "a,b", "--default", "c"): "--default: is not a possible answer",
+        ("answer", "x", "--field", "Colour"): "--field: write NAME=VALUE",
         ("answer", "x", "yes", "--decline"): "Give one of VALUE",
     }
-    for arguments, told in wrong.items():
-        done = await postroom_beside(*arguments)
-        assert (done.code, done.out) == (1, "") and told in done.error, (arguments, done)
+    refused = {
+        ("ask", "Who?", "--to", "Nemo"): "no person is called",
+        ("ask", "Form?", "--form", f"@{tmp_path / 'none.json'}"): "cannot be read",
+        ("wait", "--key", "never"): "nothing under the key 'never'",
+        ("wait", "no-such-id"): "404",
+    }
+    for code, wrong in ((2, mistyped), (1, refused)):
+        for arguments, told in wrong.items():
+            done = await postroom_beside(*arguments)
+            assert (done.code, done.out) == (code, "") and told in done.error, (arguments, done)
     assert await asking(there).listing(OPERATOR) == []
 
 

@@ -46,7 +46,8 @@ def list_waiting(home: Home = None, json: Json = False) -> None:
 @with_options_of(ShowPendingAction, SHOW)
 def show(home: Home = None, json: Json = False, **typed: Any) -> None:
     """Exactly what would be sent, with hidden characters made visible."""
-    action = _shown(_performing(home), typed["action_id"], "all")
+    asked: ShowPendingAction = read_typed(ShowPendingAction, typed, SHOW)
+    action = _shown(_performing(home), asked.action_id, "all")
     if json:
         say_json(action)
     else:
@@ -62,24 +63,22 @@ def approve(
     **typed: Any,
 ) -> None:
     """Send it, once; what was shown is what is sent, to the byte."""
-    perform = _performing(home)
-    action = _shown(perform, typed["action_id"], "pending")
+    one, perform = read_typed(ApproveAction, typed, APPROVE), _performing(home)
+    action = _shown(perform, one.action_id, "pending")
     if not yes:
         _show(action, _zone(home), complain if json else say)
         typer.confirm("Send this?", abort=True, err=json)
-    one = read_typed(ApproveAction, {**typed, "action_id": action["action_id"]}, APPROVE)
-    Telling(says=lambda *_: [f"Approved; delivery {one.action_id} is on its way."], prints=lambda answer: answer).tell(
-        one.model_copy(update={"content_hash": action["content_hash"]}), perform, json
-    )
+    whole = {"action_id": action["action_id"], "content_hash": action["content_hash"]}
+    said = f"Approved; delivery {action['action_id']} is on its way."
+    Telling(says=lambda *_: [said], prints=lambda answer: answer).tell(one.model_copy(update=whole), perform, json)
 
 
 @app.command("reject")
 @with_options_of(RejectAction, REJECT)
 def reject(home: Home = None, json: Json = False, **typed: Any) -> None:
     """Never send it; its sender sees the reason when it asks (notify_status)."""
-    perform = _performing(home)
-    meant = _meant(perform, typed["action_id"], "pending")
-    one = read_typed(RejectAction, {**typed, "action_id": meant}, REJECT)
+    typed_one, perform = read_typed(RejectAction, typed, REJECT), _performing(home)
+    one = typed_one.model_copy(update={"action_id": _meant(perform, typed_one.action_id, "pending")})
     Telling(says=lambda *_: ["Rejected; its sender sees the reason (notify_status)."]).tell(one, perform, json)
 
 

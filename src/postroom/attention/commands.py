@@ -42,7 +42,7 @@ from postroom.kernel.acts.commands import Perform, Telling, add_command, as_json
 from postroom.kernel.acts.reading import made, read
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Database, Home, Json, bar, say, say_json, seconds_of
-from postroom.kernel.values.errors import SettingsError
+from postroom.kernel.values.errors import Mistyped, SettingsError
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.principal import OWNER
@@ -98,7 +98,7 @@ def set_policy(
     """Set a person's policy; what is held is judged anew at once."""
     changes = _changes(preset, quiet, zone)
     if sum((file is not None, bool(changes), clear)) != 1:
-        raise SettingsError("Give --file, or --clear, or any of --preset, --quiet and --zone.")
+        raise Mistyped("Give --file, or --clear, or any of --preset, --quiet and --zone.")
     perform, telling = _performing(home, database), Telling(says=lambda answer, do: _policy_lines(answer, _zone(do)))
     if clear:
         telling.tell(made(DeleteAttention, person=who), perform, json)
@@ -148,7 +148,7 @@ def withdraw(
 ) -> None:
     """Take a notice back, or all of a key of your own; what has not come yet is not shown when it does."""
     if (notice_id is None) == (key is None):
-        raise SettingsError("Give a notice or --key.")
+        raise Mistyped("Give a notice or --key.")
     perform = _performing(home, database)
     if notice_id is not None:
         Telling(says=_notice_lines, prints=_notice).tell(made(WithdrawNotice, notice_id=notice_id), perform, json)
@@ -298,7 +298,7 @@ def _read_policy_file(file: Path) -> Document:
 def _quiet_window(text: str) -> dict[str, str]:
     """`22:00-07:00`; which hours there are is the policy's to say."""
     if (found := _WINDOW.fullmatch(text.strip())) is None:
-        raise SettingsError(f"--quiet: '{text}' is no pair of times; write it like 22:00-07:00.")
+        raise Mistyped(f"--quiet: '{text}' is no pair of times; write it like 22:00-07:00.")
     return {"from": found[1], "until": found[2]}
 
 

@@ -25,7 +25,7 @@ from postroom.inbox.preferences import changed
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Database, Home, Json, Redis, Roster, bar, complain, say, say_json
-from postroom.kernel.values.errors import SettingsError, StoreUnavailable, UserError
+from postroom.kernel.values.errors import Mistyped, SettingsError, StoreUnavailable, UserError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.principal import Principal, Role
 from postroom.settings import Settings
@@ -99,9 +99,7 @@ def _parts(known: tuple[str, ...], only: list[str] | None) -> tuple[str, ...]:
     chosen = [name.strip() for item in only or [] for name in item.split(",") if name.strip()]
     for name in chosen:
         if name not in known:
-            raise SettingsError(
-                f"--only: there is no part '{name}'{did_you_mean(name, known)} Parts: {', '.join(known)}."
-            )
+            raise Mistyped(f"--only: there is no part '{name}'{did_you_mean(name, known)} Parts: {', '.join(known)}.")
     return tuple(part for part in known if not chosen or part in chosen)
 
 
@@ -242,7 +240,7 @@ def init(
 
 async def remember_address(settings: Settings, user_id: str, email: str) -> None:
     if (address := mailbox(email)) is None:
-        raise SettingsError("--email: must be a single e-mail address.")
+        raise Mistyped("--email: must be a single e-mail address.")
     edit = partial(changed, wished=Preferences(email=address), names=("email",), confirmed=True)
     async with open_store(settings) as store:
         await store.preferences.change(user_id, edit, SystemClock().now_us())

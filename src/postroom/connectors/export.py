@@ -16,7 +16,7 @@ from postroom.connectors.app import AdapterParts, adapter_app, adapter_parts, ow
 from postroom.connectors.household import HouseholdElsewhere
 from postroom.connectors.profile import CHATGPT, FACES, GEMINI, Face
 from postroom.kernel.running.terminal import Home, Json, say, say_json
-from postroom.kernel.values.errors import SettingsError
+from postroom.kernel.values.errors import Mistyped
 from postroom.kernel.values.fields import Document, did_you_mean, web_address
 from postroom.settings import Settings
 from postroom.settings.load import from_process
@@ -60,9 +60,7 @@ def export(
     """Write the files a host imports: an OpenAPI document, an extension manifest, function declarations."""
     settings, _ = from_process({"home": home})
     if which not in FACES:
-        raise SettingsError(
-            f"There is no connector '{which}'{did_you_mean(which, FACES)} There are {', '.join(FACES)}."
-        )
+        raise Mistyped(f"There is no connector '{which}'{did_you_mean(which, FACES)} There are {', '.join(FACES)}.")
     folder = out or Path(f"postroom-{which}")
     folder.mkdir(parents=True, exist_ok=True)
     files = _files(which, settings, url, mcp_url)

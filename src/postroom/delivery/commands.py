@@ -69,14 +69,13 @@ def notify(
 
 def checked(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command) -> Any:
     """As it is typed; words and numbers that the household would refuse are refused here, where they were mistyped."""
-    try:
-        one = read_typed(kind, typed, command)
-    except SettingsError as error:
-        raise Mistyped(str(error)) from None
+    one = read_typed(kind, typed, command)
     for name, about in arguments_schema(kind, command)["properties"].items():
         flag, given = flags_of(kind, name, command)[0], getattr(one, name)
-        if "enum" in about and given is not None:
-            _check(flag, given, about["enum"])
+        if given is not None and (wrong := _unknown(flag, given, about.get("enum", (given,)))):
+            raise Mistyped(wrong)
+        if isinstance(given, str) and len(given) > about.get("maxLength", len(given)):
+            raise Mistyped(f"{flag}: must have at most {about['maxLength']:,} characters.")
         if isinstance(given, int | float) and given > about.get("maximum", given):
             raise Mistyped(f"{flag}: must be at most {about['maximum']:,}.")
         if isinstance(given, int | float) and given < about.get("minimum", given):
@@ -160,14 +159,16 @@ def _here(
     from postroom.settings.load import from_process
 
     whole, _ = from_process(overrides)
-    _check("--channel", one.channel, (*known_channels(whole), AUTO))
+    if wrong := _unknown("--channel", one.channel or "", (*known_channels(whole), AUTO)):
+        raise SettingsError(wrong)
     return part_here(whole, butler).ask(one, patience)
 
 
-def _check(option: str, word: str, known: Iterable[str]) -> None:
-    """Here and not only at the household, which has no idea what was mistyped."""
-    if word not in (names := sorted(known)):
-        raise SettingsError(f"{option}: there is no '{word}'{did_you_mean(word, names)} There are {', '.join(names)}.")
+def _unknown(option: str, word: str, known: Iterable[str]) -> str | None:
+    """Said here and not only at the household, which has no idea what was mistyped."""
+    if word in (names := sorted(known)):
+        return None
+    return f"{option}: there is no '{word}'{did_you_mean(word, names)} There are {', '.join(names)}."
 
 
 def _failure(answer: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from postroom.kernel.values.errors import SettingsError
+from postroom.kernel.values.errors import Mistyped
 
 if TYPE_CHECKING:
     from postroom.settings import Settings
@@ -39,7 +39,7 @@ def desk(
     from postroom.settings.load import from_process
 
     if json and not check:
-        raise SettingsError("--json needs --check: otherwise the desk serves until it is stopped.")
+        raise Mistyped("--json needs --check: otherwise the desk serves until it is stopped.")
     household_settings, _ = from_process()
     settings = from_settings(household_settings, os.environ, working_directory=Path.cwd(), user_home=Path.home())
     where = whose_questions(household_settings, Named(url=household, token=token), _owners_token)

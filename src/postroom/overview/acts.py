@@ -21,8 +21,8 @@ from postroom.kernel.acts.declaration import (
     said,
 )
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery
-from postroom.kernel.values.errors import Code, FieldError, Refused, UserError
-from postroom.kernel.values.fields import Document, did_you_mean
+from postroom.kernel.values.errors import Code, FieldError, Refused
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Principal, Role, sender_of
 from postroom.overview.audit import actors_of, cursor_of, read_cursor
@@ -97,15 +97,9 @@ class AuditPage(Shape):
     next_cursor: str | None
 
 
-def _kind_typed(text: str) -> str:
-    if text not in set(AuditKind):
-        raise UserError(f"--kind: there is no kind '{text}'{did_you_mean(text, [*AuditKind])}")
-    return text
-
-
 AUDIT: Final = Command(
     "audit",
-    options={"kind": CommandOption(reads=_kind_typed, words=f"Only this kind: {', '.join(AuditKind)}.")},
+    options={"kind": CommandOption(words=f"Only this kind: {', '.join(AuditKind)}.")},
     without=("cursor", "limit"),  # the command turns the pages itself
 )
 

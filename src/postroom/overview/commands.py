@@ -16,7 +16,7 @@ from postroom.delivery.files.taking import DAY_US, read_span, retention
 from postroom.kernel.acts.commands import Perform, Telling, as_json, read_typed, with_options_of
 from postroom.kernel.acts.reading import made
 from postroom.kernel.running.terminal import Database, Home, Json, ShowDone, bar, complain, say, say_json
-from postroom.kernel.values.errors import Code, SettingsError
+from postroom.kernel.values.errors import Code, Mistyped, SettingsError
 from postroom.kernel.values.ids import parse_text, to_datetime
 from postroom.kernel.values.zones import known_zone, zone_word
 from postroom.message.acts import RECALL, REVISE, Recall, Revise
@@ -105,7 +105,7 @@ def recall(home: Home = None, json: Json = False, **typed: Any) -> None:
 def _correct(one: Revise | Recall, home: str | None, json: bool) -> None:
     """As the owner of this household, or as the caller whose token POSTROOM_TOKEN is."""
     if one.delivery_id is None:
-        raise typer.BadParameter("say which message or question it is.", param_hint="'ID'")
+        raise Mistyped("ID: is required: say which message or question it is.")
     settings = glance_from_process({"home": home})
     there = running_here(settings, home)
     patience = settings.notify_wait_seconds if one.wait_seconds is None else one.wait_seconds
@@ -188,7 +188,7 @@ def _span(option: str, text: str | None) -> int | None:
     try:
         return None if text is None else read_span(text)
     except ValueError as error:
-        raise SettingsError(f"{option} {text}: {error}.") from None
+        raise Mistyped(f"{option} {text}: {error}.") from None
 
 
 async def _prune(settings: Settings, settled_us: int, *, dry_run: bool, quiet: bool) -> dict[str, int]:

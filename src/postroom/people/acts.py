@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -21,7 +22,7 @@ from postroom.kernel.acts.declaration import (
     act,
     said,
 )
-from postroom.kernel.values.errors import Code, FieldError, Refused, UserError
+from postroom.kernel.values.errors import Code, FieldError, Mistyped, Refused
 from postroom.kernel.values.ids import to_text
 from postroom.message.delivery import Closing
 from postroom.people.model import MAX_ADDRESSES, MAX_NAME_CHARACTERS, NewPerson, PersonAddress, PersonRole
@@ -131,8 +132,12 @@ class AddressGiven(PlaceGiven):
 def place_typed(text: str, option: str = "--address") -> dict[str, str]:
     channel, colon, address = text.partition(":")
     if not colon or not channel.strip() or not address.strip():
-        raise UserError(f"{option}: write CHANNEL:ADDRESS, such as email:bob@example.org.")
+        raise Mistyped(f"{option}: write CHANNEL:ADDRESS, such as email:bob@example.org.")
     return {"channel": channel.strip(), "address": address.strip()}
+
+
+_ADDRESS: Final = CommandOption(("--address",), place_typed, metavar="CHANNEL:ADDRESS")
+_ALIAS: Final = CommandOption(("--alias",), words="Another name.")
 
 
 class PeopleAct(Act[Answer]):
@@ -188,10 +193,7 @@ class ListPeople(PeopleAct[PeoplePage]):
     command=Command(
         "people add",
         ("name",),
-        {
-            "addresses": CommandOption(("--address",), place_typed, metavar="CHANNEL:ADDRESS"),
-            "aliases": CommandOption(("--alias",), words="Another name."),
-        },
+        {"addresses": _ADDRESS, "aliases": _ALIAS},
     ),
 )
 class CreatePerson(_PersonFields[PersonAnswer]):
@@ -222,12 +224,20 @@ class DeletePerson(_OfPerson[ForgottenAnswer]):
 # -- One, for the owner and for themselves --
 
 _WHO: Final = CommandOption(words="A name, an alias or an id; `owner` is the owner.", metavar="WHO")
-_REOPEN: Final = CommandOption(words="Write to it again, though mail came back.", metavar="CHANNEL:ADDRESS")
 EDIT: Final = Command(
     "people edit",
     ("person",),
-    {"person": _WHO, "reopen": _REOPEN},
-    without=("aliases", "addresses", "trusted"),  # on the command line one of several is added or taken away
+    {
+        "person": _WHO,
+        "aliases": _ALIAS,
+        "addresses": _ADDRESS,
+        "trusted": CommandOption(("--trusted/--no-trusted",)),
+        "reopen": CommandOption(
+            reads=partial(place_typed, option="--reopen"),
+            words="Write to it again, though mail came back.",
+            metavar="CHANNEL:ADDRESS",
+        ),
+    },
 )
 PAIR: Final = Command("pair", ("person",), {"person": _WHO, "channel": CommandOption(metavar="NAME")})
 

@@ -20,7 +20,7 @@ from postroom.kernel.acts.reading import made, read
 from postroom.kernel.audit import Noted
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Database, Home, Json, bar, complain, say, say_json
-from postroom.kernel.values.errors import Code, Refused, UserError
+from postroom.kernel.values.errors import Code, Mistyped, Refused, UserError
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.principal import OWNER
 from postroom.kernel.values.zones import relative, said_moment
@@ -30,6 +30,7 @@ from postroom.people.acts import (
     MOST_LISTED,
     PAIR,
     AddressBody,
+    AddressGiven,
     ChangePerson,
     ClosedBody,
     CreatePerson,
@@ -200,74 +201,66 @@ def show(who: Who, home: Home = None, database: Database = None, json: Json = Fa
 @people_app.command("edit")
 @with_options_of(ChangePerson, EDIT)
 def edit(
-    address: Annotated[
-        list[str] | None, typer.Option("--address", metavar="CHANNEL:ADDRESS", help="The first one is tried first.")
-    ] = None,
     rank: Annotated[
         int | None, typer.Option("--rank", min=1, max=50, help="Where --address stands in the order; 1 is tried first.")
     ] = None,
     remove_address: Annotated[
         list[str] | None, typer.Option("--remove-address", metavar="CHANNEL:ADDRESS", help="Take this one away.")
     ] = None,
-    alias: Annotated[list[str] | None, typer.Option("--alias", help="Another name.")] = None,
     remove_alias: Annotated[list[str] | None, typer.Option("--remove-alias", help="Take this name away.")] = None,
-    trusted: Annotated[
-        bool | None, typer.Option("--trusted/--no-trusted", help="Messages to this person need no approval.")
-    ] = None,
     home: Home = None,
     database: Database = None,
     json: Json = False,
     **typed: Any,
 ) -> None:
     """Change what is named; an empty --zone, --language or --default-butler takes it away."""
+    one: ChangePerson = read_typed(ChangePerson, typed, EDIT)
+    gone = [_typed_address(text, "--remove-address") for text in remove_address or ()]
+    if rank is not None and not (one.addresses or gone):
+        raise Mistyped("--rank: say which one by --address CHANNEL:ADDRESS.")
+    if not (gone or remove_alias or one.model_fields_set - {"person"}):
+        raise Mistyped("Nothing to change: name it, for example --zone Europe/Berlin.")
     perform = _performing(home, database)
-    person = one_called(perform, typed.pop("person"))
-    given = {name: value for name, value in typed.items() if value is not None}
-    if "reopen" in given:
-        given["reopen"] = [place_typed(one, "--reopen") for one in given["reopen"]]
-    if trusted is not None:
-        given["trusted"] = trusted
-    if alias or remove_alias:
-        given["aliases"] = _aliases(person, alias or [], remove_alias or [])
-    if address or remove_address:
+    person = one_called(perform, one.person)
+    given = {**one.model_dump(exclude_unset=True), "person": person.person_id}
+    if one.aliases or remove_alias:
+        given["aliases"] = _aliases(person, one.aliases, remove_alias or ())
+    if one.addresses or gone:
         given["addresses"] = [
-            {"channel": one.channel, "address": one.address, "rank": one.rank, "label": one.label}
-            for one in _addresses(person, address or [], remove_address or [], rank)
+            {"channel": place.channel, "address": place.address, "rank": place.rank, "label": place.label}
+            for place in _addresses(person, one.addresses, gone, rank)
         ]
-    elif rank is not None:
-        raise UserError("--rank: say which one by --address CHANNEL:ADDRESS.")
-    if not given:
-        raise UserError("Nothing to change: name it, for example --zone Europe/Berlin.")
     try:
-        change = read(ChangePerson, {**given, "person": person.person_id})[0]
+        change = read(ChangePerson, given)[0]
     except Refused as error:
         raise error.renamed(_option) from None
     _PERSON.tell(change, perform, json)
 
 
-def _aliases(person: PersonBody, more: list[str], gone: list[str]) -> list[str]:
+def _aliases(person: PersonBody, more: Sequence[str], gone: Sequence[str]) -> list[str]:
     for one in gone:
         if one not in person.aliases:
             raise UserError(
                 f"--remove-alias: {person.name} is not called '{one}'; `postroom people show` lists the names."
             )
-    return [one for one in person.aliases if one not in gone] + more
+    return [*(one for one in person.aliases if one not in gone), *more]
 
 
-def _addresses(person: PersonBody, more: list[str], gone: list[str], rank: int | None) -> Sequence[PersonAddress]:
+def _addresses(
+    person: PersonBody, more: Sequence[AddressGiven], gone: Sequence[PersonAddress], rank: int | None
+) -> Sequence[PersonAddress]:
     """New ones come after those that stay; with a rank, those that are named stand there."""
     kept = [
         PersonAddress(channel=one.channel, address=one.address, rank=one.rank, label=one.label)
         for one in person.addresses
     ]
-    for text in gone:
-        wanted = _typed_address(text, "--remove-address")
+    for wanted in gone:
         left = [one for one in kept if not is_at(one, wanted.channel, wanted.address)]
         if len(left) == len(kept):
             missing = f"{person.name} has no {wanted.channel} {wanted.address}"
             raise UserError(f"--remove-address: {missing}; `postroom people show` lists them.")
         kept = left
-    new = [_typed_address(text) for text in more]
+    new = [PersonAddress(channel=one.channel, address=one.address) for one in more]
     if rank is None:
         last = max((one.rank for one in kept), default=0)
         return [*kept, *(replace(one, rank=last + place) for place, one in enumerate(new, 1))]
@@ -276,7 +269,7 @@ def _addresses(person: PersonBody, more: list[str], gone: list[str], rank: int |
     return ranked([*others[: rank - 1], *moved, *others[rank - 1 :]])
 
 
-def _typed_address(text: str, option: str = "--address") -> PersonAddress:
+def _typed_address(text: str, option: str) -> PersonAddress:
     place = place_typed(text, option)
     return PersonAddress(channel=place["channel"], address=place["address"])
 

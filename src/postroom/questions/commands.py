@@ -17,11 +17,12 @@ from postroom.kernel.acts.declaration import Act, Command
 from postroom.kernel.acts.reading import made
 from postroom.kernel.running.terminal import Home, Json, complain, say, say_json, seconds_of
 from postroom.kernel.text.visible import reveal
-from postroom.kernel.values.errors import SettingsError
+from postroom.kernel.values.errors import Mistyped, SettingsError
 from postroom.kernel.values.fields import did_you_mean, strict_json
 from postroom.kernel.values.principal import OPERATOR
 from postroom.questions.acts import AnswerAsk, AskPeople, ListAsks, WaitForAsk
 from postroom.questions.model import QuestionStatus
+from postroom.questions.rules.request import MAX_DEADLINE_SECONDS
 from postroom.questions.shapes import AnswerBody, AskBody, AskedBody
 from postroom.settings.glance import glance_from_process
 from postroom.settings.reach import Elsewhere, NotReached, running_here
@@ -42,14 +43,20 @@ def _command(kind: type[Act[Any]]) -> Command:
     return command
 
 
+def _wait_seconds(wait: str) -> float:
+    if (seconds := seconds_of(wait, "--wait")) > MAX_DEADLINE_SECONDS:
+        raise Mistyped(f"--wait: must be at most {MAX_DEADLINE_SECONDS // 86_400}d: no question lasts longer.")
+    return seconds
+
+
 # ---- ask ----
 
 
 @with_options_of(AskPeople, _command(AskPeople))
 def ask(wait: _Wait = "25s", home: Home = None, json: Json = False, **typed: Any) -> None:
     """Ask people; exits with 0 answered, 10 still open, 11 expired, 12 declined, 13 cancelled."""
-    patience = Patience(there=question_household(home), wait_seconds=seconds_of(wait, "--wait"))
-    one: AskPeople = read_typed(AskPeople, {**typed, **_as_meant(typed)}, _command(AskPeople))
+    seconds, one = _wait_seconds(wait), read_typed(AskPeople, {**typed, **_as_meant(typed)}, _command(AskPeople))
+    patience = Patience(there=question_household(home), wait_seconds=seconds)
     asked = patience.there.ask(one)
     if asked.status == "open" and patience.wait_seconds > 0:
         complain(f"{'Asked before' if asked.joined else 'Asked'}: {asked.ask_id}")
@@ -76,7 +83,7 @@ def _form(text: str | None) -> Any:
     except OSError as error:
         raise SettingsError(f"--form: {text[1:]} cannot be read ({error.strerror}); name a file after the @.") from None
     except (ValueError, RecursionError):
-        raise SettingsError("--form: this is not JSON; write a JSON Schema, or @FILE with one.") from None
+        raise Mistyped("--form: this is not JSON; write a JSON Schema, or @FILE with one.") from None
 
 
 # ---- wait ----
@@ -87,9 +94,9 @@ def wait(wait: _Wait = "25s", home: Home = None, json: Json = False, **typed: An
     """Wait for an answer; exits with 0 answered, 10 still open, 11 expired, 12 declined, 13 cancelled."""
     given = as_called_now(WaitForAsk, typed, _command(WaitForAsk))
     if (given["ask_id"] is None) == (given["idempotency_key"] is None):
-        raise SettingsError("Name the question by its id or with --idempotency-key, and not both.")
+        raise Mistyped("Name the question by its id or with --idempotency-key, and not both.")
     one: WaitForAsk = read_typed(WaitForAsk, given, _command(WaitForAsk))
-    there, seconds = question_household(home), seconds_of(wait, "--wait")
+    seconds, there = _wait_seconds(wait), question_household(home)
     found = one.ask_id if one.ask_id is not None else _under(there, one.idempotency_key or "")
     _end(Patience(there=there, wait_seconds=seconds).until_over(found), json=json)
 
@@ -117,36 +124,35 @@ def answer(
     """Answer a question as the person it asks; exits with 0 when the answer counts."""
     command = _command(AnswerAsk)
     given = as_called_now(AnswerAsk, typed, command)
-    if sum((bool(values), given["text"] is not None, bool(field), given["declined"])) != 1:
-        raise SettingsError("Give one of VALUE, --text, --field and --declined.")
-    there = question_household(home)
+    if sum((bool(values), given["text"] is not None, bool(field), bool(given["declined"]))) != 1:
+        raise Mistyped("Give one of VALUE, --text, --field and --declined.")
     if values or field:
-        given |= _meant(there, given["ask_id"], values or [], field or [])
+        look: WaitForAsk = read_typed(WaitForAsk, {"ask_id": given["ask_id"]}, _command(WaitForAsk))
+        given |= _meant(question_household(home), look, values or [], _named(field or []))
     one: AnswerAsk = read_typed(AnswerAsk, given, replace(command, without=()))
-    done = there.ask(one)
+    done = question_household(home).ask(one)
     say_json(as_json(one, done)) if json else complain(sentence(done))
 
 
-def _meant(there: Elsewhere, ask_id: str, values: list[str], fields: list[str]) -> dict[str, Any]:
-    """What was typed, as an answer to that question."""
-    asked = there.ask(made(WaitForAsk, ask_id=ask_id, wait_seconds=0)).asked
+def _meant(there: Elsewhere, look: WaitForAsk, values: list[str], fields: list[str]) -> dict[str, Any]:
+    """What was typed, as an answer to that question; `fields` are lines of text, which the household reads."""
+    asked = there.ask(look.model_copy(update={"wait_seconds": 0})).asked
     if asked is None:
         return {"value": values[0]} if values else {}
+    if fields and asked.kind != "form":
+        raise SettingsError("--field: this question is no form; give the answer itself, or --text.")
     if fields:
-        return {"text": _filled(asked, fields)}
+        return {"text": "\n".join(fields)}
     if asked.kind in ("text", "form"):
         return {"text": " ".join(values)}
     return {"selected": values} if asked.multiple or len(values) > 1 else {"value": values[0]}
 
 
-def _filled(asked: AskedBody, fields: list[str]) -> str:
-    """As lines of text, which the household reads as the form wants them."""
-    if asked.kind != "form":
-        raise SettingsError("--field: this question is no form; give the answer itself, or --text.")
+def _named(fields: list[str]) -> list[str]:
     named = [one.partition("=") for one in fields]
     if any(not mark for _, mark, _ in named):
-        raise SettingsError("--field: write NAME=VALUE.")
-    return "\n".join(f"{name.strip()}: {value}" for name, _, value in named)
+        raise Mistyped("--field: write NAME=VALUE.")
+    return [f"{name.strip()}: {value}" for name, _, value in named]
 
 
 # ---- asks ----
@@ -162,10 +168,9 @@ def asks(
     """List questions: of an agent what it asked, of a person what asks them, of the owner all."""
     status, names = typed["status"], [str(one) for one in QuestionStatus]
     if status is not None and status not in names:
-        raise SettingsError(
-            f"--status: there is no '{status}'{did_you_mean(status, names)} There are {', '.join(names)}."
-        )
-    found = _found(question_household(home), read_typed(ListAsks, typed, _command(ListAsks)), limit)
+        raise Mistyped(f"--status: there is no '{status}'{did_you_mean(status, names)} There are {', '.join(names)}.")
+    first = read_typed(ListAsks, typed, _command(ListAsks))
+    found = _found(question_household(home), first, limit)
     if json:
         say_json([one.model_dump(mode="json") for one in found])
         return

@@ -73,5 +73,5 @@ def test_a_person_without_a_token_is_refused_and_gets_none(home: Path) -> None:
     program = postroom(variables, "login", "--as", "operator")
 
     assert typo.returncode == 1 and "none with a token, did you mean 'ada'?" in typo.stderr
-    assert program.returncode == 1 and "--as names a person" in program.stderr
+    assert program.returncode == 2 and "--as names a person" in program.stderr
     assert (home / "tokens.json").read_text() == before

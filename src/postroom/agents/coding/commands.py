@@ -18,7 +18,7 @@ from postroom.agents.coding.phone import LONGEST_DEADLINE, PersonAsker
 from postroom.agents.connect.clients import Scope, answers
 from postroom.agents.connect.commands import home_options, own_program
 from postroom.kernel.running.terminal import Home, complain
-from postroom.kernel.values.errors import UserError
+from postroom.kernel.values.errors import Mistyped, UserError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.settings.connections import Caller, connection_of, home_of
 
@@ -37,7 +37,7 @@ def hook(
 ) -> None:
     """Answer a coding agent's hook with what the person says on the phone; says nothing in every doubt."""
     if client not in CLIENTS:
-        raise UserError(
+        raise Mistyped(
             f"There are no hooks of '{client}'{did_you_mean(client, list(CLIENTS))} There are {', '.join(CLIENTS)}."
         )
     quick.run_hook(
@@ -106,5 +106,5 @@ def _typed(prompt: str | None) -> str:
         return ""
     typed = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
     if not typed.strip():
-        raise UserError("Say what to do directly after -p, or on standard input.")
+        raise Mistyped("Say what to do directly after -p, or on standard input.")
     return typed

@@ -21,7 +21,7 @@ from typing import Final
 from postroom.agents.coding.card import JsonObject
 from postroom.agents.coding.hook import OpenCards
 from postroom.agents.coding.phone import PersonAsker
-from postroom.kernel.values.errors import UserError
+from postroom.kernel.values.errors import Mistyped
 from postroom.settings.connections import NoHousehold
 
 # The command line of `claude -p`: as the person wrote it, with our hook added, for the first start and later ones.
@@ -57,15 +57,15 @@ class HeadlessWords:
 
 
 def understood(words: Sequence[str], hook: JsonObject) -> HeadlessWords:
-    """Raises UserError for what could not be resumed later."""
+    """Raises Mistyped for what could not be resumed later."""
     program, rest = words[0], list(words[1:])
     for word in rest:
         if word.partition("=")[0] in _OURS:
-            raise UserError(f"Leave out {word}: the session is chosen here, so that it can be resumed.")
+            raise Mistyped(f"Leave out {word}: the session is chosen here, so that it can be resumed.")
     rest, form = _taken(rest, "--output-format")
     rest, settings = _taken(rest, "--settings")
     if (form or TEXT) not in (TEXT, JSON, STREAM):
-        raise UserError(f"--output-format is text, json or stream-json, not '{form}'.")
+        raise Mistyped(f"--output-format is text, json or stream-json, not '{form}'.")
     prompt, options = _prompt(rest)
     return HeadlessWords(
         program=program,
@@ -80,7 +80,7 @@ def _prompt(words: list[str]) -> tuple[str | None, list[str]]:
     """Directly after -p, where it cannot be mistaken for the value of an option."""
     place = next((place for place, word in enumerate(words) if word in _PRINT), None)
     if place is None:
-        raise UserError('Start Claude Code without a screen: postroom headless -- claude -p "what to do".')
+        raise Mistyped('Start Claude Code without a screen: postroom headless -- claude -p "what to do".')
     after = words[place + 1 : place + 2]
     prompt = after[0] if after and not after[0].startswith("-") else None
     return prompt, words[:place] + words[place + (1 if prompt is None else 2) :]
@@ -97,7 +97,7 @@ def _taken(words: list[str], option: str) -> tuple[list[str], str | None]:
         elif is_joined or rest:
             value = joined if is_joined else rest.pop(0)
         else:
-            raise UserError(f"{option} needs a value.")
+            raise Mistyped(f"{option} needs a value.")
     return kept, value
 
 
@@ -109,18 +109,16 @@ def _read(settings: str | None) -> JsonObject:
         text = settings if settings.lstrip().startswith("{") else Path(settings).read_text(encoding="utf-8")
         found = json.loads(text)
     except (OSError, ValueError):
-        raise UserError(
-            f"--settings is neither JSON nor a file of it, so give one of these: {settings[:200]}"
-        ) from None
+        raise Mistyped(f"--settings is neither JSON nor a file of it, so give one of these: {settings[:200]}") from None
     if not isinstance(found, dict):
-        raise UserError("--settings is no JSON object: write one.")
+        raise Mistyped("--settings is no JSON object: write one.")
     return found
 
 
 def _hooked(settings: JsonObject, hook: JsonObject) -> JsonObject:
     hooks = settings.get("hooks") or {}
     if not isinstance(hooks, dict) or not isinstance(hooks.get("PreToolUse", []), list):
-        raise UserError("--settings: hooks is not what Claude Code takes; correct it there.")
+        raise Mistyped("--settings: hooks is not what Claude Code takes; correct it there.")
     return {**settings, "hooks": {**hooks, "PreToolUse": [*hooks.get("PreToolUse", []), hook]}}
 
 

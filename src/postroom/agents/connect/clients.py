@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from postroom.kernel.values.errors import Code, UserError
+from postroom.kernel.values.errors import Code, Mistyped
 from postroom.kernel.values.fields import did_you_mean
 from postroom.settings.connections import Connection
 from postroom.settings.reach import Elsewhere, ElsewhereError, NotReached
@@ -104,7 +104,7 @@ class Client:
 
 def client_named(name: str, known: Mapping[str, Client]) -> Client:
     if name not in known:
-        raise UserError(f"There is no client '{name}'{did_you_mean(name, list(known))} Clients: {', '.join(known)}.")
+        raise Mistyped(f"There is no client '{name}'{did_you_mean(name, list(known))} Clients: {', '.join(known)}.")
     return known[name]
 
 

@@ -25,7 +25,7 @@ from postroom.agents.connect.clients import (
 )
 from postroom.agents.connect.files import Change, Keeping, connected, is_connected, read_text
 from postroom.kernel.running.terminal import Home, Json, complain, say, say_json
-from postroom.kernel.values.errors import UserError
+from postroom.kernel.values.errors import Mistyped, UserError
 from postroom.kernel.values.principal import OWNER
 from postroom.people.signing_in.commands import ensure_connection, forget_connection
 from postroom.settings.connections import connection_of, home_of
@@ -57,10 +57,10 @@ def connect(
         _list_clients(_places(), home_of(os.environ, home), as_json=json)
         return
     if client is None:
-        raise UserError(f"Name a client ({', '.join(CLIENTS)}), or say --list.")
+        raise Mistyped(f"Name a client ({', '.join(CLIENTS)}), or say --list.")
     chosen, scope = client_named(client, CLIENTS), _scope(user, project)
     if scope not in chosen.scopes:
-        raise UserError(f"{chosen.title} has no settings of a project: leave out --project.")
+        raise Mistyped(f"{chosen.title} has no settings of a project: leave out --project.")
     starts = Starts(
         program=own_program(scope), options=home_options(home), wait_seconds=wait_seconds, finished=finished
     )
@@ -173,7 +173,7 @@ def _targets(client: Client, scope: Scope, starts: Starts, *, skill: bool) -> li
 
 def _scope(user: bool, project: bool) -> Scope:
     if user and project:
-        raise UserError("Choose --user or --project, not both.")
+        raise Mistyped("Choose --user or --project, not both.")
     return Scope.PROJECT if project else Scope.USER
 
 

@@ -10,7 +10,7 @@ import typer
 from postroom.channels.email.kind import EmailAccount, EmailSettings
 from postroom.channels.email.oauth import Grant, OauthProvider, by_code, by_page, grant_file, mail_provider
 from postroom.kernel.running.terminal import Home, Json, complain, say, say_json
-from postroom.kernel.values.errors import UserError
+from postroom.kernel.values.errors import Mistyped, UserError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.settings import Settings
 from postroom.settings.load import from_process
@@ -40,10 +40,10 @@ def login_mail(
     mailbox = _mailbox(settings, account)
     chosen = provider or mailbox.oauth_provider
     if chosen not in ("google", "microsoft"):
-        raise UserError("--provider: say google or microsoft.")
+        raise Mistyped("--provider: say google or microsoft.")
     identity = client_id or mailbox.oauth_client_id
     if not identity:
-        raise UserError(
+        raise Mistyped(
             "--client-id: name the client you registered with the provider; docs/how-to/channels.md says how."
         )
     secret = client_secret or mailbox.oauth_client_secret.reveal()

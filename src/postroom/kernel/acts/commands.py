@@ -12,7 +12,7 @@ import typer
 from postroom.kernel.acts.declaration import Act, Command, CommandOption, names_at, words_of
 from postroom.kernel.acts.reading import answer_of, arguments_schema, kinds_of, read
 from postroom.kernel.running.terminal import Database, Home, Json, complain, say, say_json, seconds_of
-from postroom.kernel.values.errors import FieldError, Refused, SettingsError, sentence
+from postroom.kernel.values.errors import FieldError, Mistyped, Refused, sentence
 
 Perform = Callable[[Act[Any]], Any]
 Performing = Callable[[str | None, str | None], Perform]
@@ -88,7 +88,7 @@ def as_json(one: Act[Any], answer: Any) -> Any:
 
 
 def read_typed(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command) -> Any:
-    """Raises SettingsError, which says the options as they are typed."""
+    """Raises Mistyped, which says the options as they are typed."""
     given = {name: value for name, value in as_called_now(kind, typed, command).items() if _is_typed(value)}
     names = {name: alias for alias, name in names_at(kind, command).items()}
     sent = {names[name]: _value(kind, name, value, command) for name, value in given.items()}
@@ -96,7 +96,7 @@ def read_typed(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command)
     try:
         return read(kind, sent, command, texts)[0]
     except Refused as error:
-        raise SettingsError(f"{sentence([_typed(kind, one, command) for one in error.fields])}.") from None
+        raise Mistyped(f"{sentence([_typed(kind, one, command) for one in error.fields])}.") from None
 
 
 def as_called_now(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command) -> dict[str, Any]:
@@ -106,14 +106,14 @@ def as_called_now(kind: type[Act[Any]], typed: Mapping[str, Any], command: Comma
         if _is_typed(value := given.pop(_former_name(flag), None)):
             now = flags_of(kind, name, command)[0]
             if _is_typed(given.get(name)):
-                raise SettingsError(f"{flag}: is called {now} now; give one of them.")
+                raise Mistyped(f"{flag}: is called {now} now; give one of them.")
             complain(f"{flag} is called {now} now.")
             given[name] = value
     return given
 
 
 def _is_typed(value: Any) -> bool:
-    return value not in (None, (), [], False)
+    return value not in (None, (), [])
 
 
 def _value(kind: type[Act[Any]], name: str, value: Any, command: Command) -> Any:
@@ -156,7 +156,7 @@ def parameter_of(kind: type[Act[Any]], name: str, command: Command, former: str 
         told = typer.Option(*flags, metavar=shown, help=words, hidden=bool(former))
     name = _former_name(former) if former else name
     if "boolean" in kinds:
-        return _keyword(name, Annotated[bool, told], False)
+        return _keyword(name, Annotated[bool | None, told], None)
     if "array" in kinds:
         return _keyword(name, Annotated[list[str] | None, told], None)
     if is_required:

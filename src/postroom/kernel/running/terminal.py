@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from postroom.kernel.values.errors import SettingsError, UserError
+from postroom.kernel.values.errors import Mistyped, UserError
 from postroom.kernel.values.fields import strict_json
 
 # What a command prints: text for people, JSON for scripts.
@@ -52,7 +52,7 @@ _LONGEST_DIGITS: Final = 20
 def seconds_of(text: str, option: str) -> float:
     typed = text.strip().lower()
     if not _WHOLE.fullmatch(typed) or len(typed) > _LONGEST_DIGITS:
-        raise SettingsError(f"{option}: '{text}' is no length of time; write it like 90s, 15m, 1h or 2d.")
+        raise Mistyped(f"{option}: '{text}' is no length of time; write it like 90s, 15m, 1h or 2d.")
     parts = _PART.findall(typed)
     return sum(float(number) * _UNITS[unit] for number, unit in parts) if parts else float(typed)
 

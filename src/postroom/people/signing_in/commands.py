@@ -18,7 +18,7 @@ from postroom.kernel.audit import AuditKind
 from postroom.kernel.guard.tokens import Held, TokenFile, token_id
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Database, Home, Json, complain, say, say_json
-from postroom.kernel.values.errors import SettingsError
+from postroom.kernel.values.errors import Mistyped, SettingsError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, OWNER, Principal, Role, parse_address
@@ -96,8 +96,8 @@ def _caller(given: Mapping[Role, Any]) -> Principal | None:
     return chosen[0] if chosen else None
 
 
-def one_caller() -> SettingsError:
-    return SettingsError(
+def one_caller() -> Mistyped:
+    return Mistyped(
         "Name exactly one caller: --person ID, --program NAME --for PERSON, --butler NAME, --connector NAME, "
         "--operator or --user ID."
     )
@@ -117,18 +117,16 @@ def known(held: Iterable[Held], principal: Principal) -> Principal:
 
 def _program(named: Principal | None, serves: str) -> Principal:
     if named is None or named.role is not Role.PROGRAM:
-        raise SettingsError("--for goes with --program: it says whose inbox the program writes to.")
+        raise Mistyped("--for goes with --program: it says whose inbox the program writes to.")
     return Principal(Role.PROGRAM, named.name, person=_name(Role.PERSON, serves))
 
 
 def _name(role: Role, text: str) -> str:
     name = text.strip()
     if not name:
-        raise SettingsError(f"The {role}'s name is empty: give one.")
+        raise Mistyped(f"The {role}'s name is empty: give one.")
     if role in (Role.PERSON, Role.USER) and name == OPERATOR.name:
-        raise SettingsError(
-            f"'{name}' is no person's id; the person this household belongs to is '{OWNER}': write that."
-        )
+        raise Mistyped(f"'{name}' is no person's id; the person this household belongs to is '{OWNER}': write that.")
     return name
 
 
@@ -152,7 +150,7 @@ def create(
     if principal is None:
         raise one_caller()
     if principal.role is Role.PROGRAM and principal.person is None:
-        raise SettingsError("--program needs --for PERSON: whose inbox it writes to; --for owner for your own.")
+        raise Mistyped("--program needs --for PERSON: whose inbox it writes to; --for owner for your own.")
     principal = _of_known_person(principal, home, database)
     if email is not None:
         _remember(principal, email, home, database)
@@ -212,7 +210,7 @@ def revoke(
 def _chosen(file: TokenFile, id: str | None, named: Principal | None, home: str | None) -> list[Held]:
     """One token by its id, or all of a caller; never none."""
     if (id is None) == (named is None):
-        raise SettingsError("Name a token by its id (postroom token list), or a caller such as --person ID.")
+        raise Mistyped("Name a token by its id (postroom token list), or a caller such as --person ID.")
     held = file.held()
     if named is not None:
         principal = known(held, _as_held(held, named, home))
@@ -271,7 +269,7 @@ def _remember(principal: Principal, email: str, home: str | None, database: str 
 
     inbox = inbox_of(principal)
     if principal.role not in (Role.PERSON, Role.USER) or inbox is None:
-        raise SettingsError("--email goes with --person or --user: only people get e-mail copies.")
+        raise Mistyped("--email goes with --person or --user: only people get e-mail copies.")
     asyncio.run(remember_address(_settings(home, database), inbox, email))
 
 
@@ -295,7 +293,7 @@ def _agent(principal: Principal, text: str | None) -> str | None:
         return None
     address = parse_address(text)
     if principal.role is not Role.CONNECTOR or address is None:
-        raise SettingsError("--agent goes with --connector, and is an address such as agent://household/owner.")
+        raise Mistyped("--agent goes with --connector, and is an address such as agent://household/owner.")
     return address
 
 
@@ -371,7 +369,7 @@ def _principal(name: str | None, tokens: TokenFile) -> Principal | None:
         return OPERATOR
     name = name.strip()
     if not name or name == OPERATOR.name:
-        raise SettingsError("--as names a person; without it you sign in as the owner.")
+        raise Mistyped("--as names a person; without it you sign in as the owner.")
     callers = tokens.principals()
     known = (Principal(role, name) for role in (Role.PERSON, Role.USER))
     return next((one for one in known if one in callers), None)
