@@ -12,7 +12,7 @@ from postroom.approvals.page import ApprovalPages, RulePages, approvals_section
 from postroom.approvals.rules import ApprovalPolicy
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.console.visit import Visit
-from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Slice, Tally, Took
+from postroom.delivery.reading.counts import Counted, DeadLetterCounts, Depth, Figures, Spread, Tally
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.delivery.workers import LivingWorker
 from postroom.kernel.guard.tools import anyone
@@ -48,7 +48,7 @@ class Household:
 
     async def tallies(self, since_us: int) -> Sequence[Tally]:
         self._answers("tallies")
-        return [Tally(channel="telegram", counts={}, last_delivered_at_us=None)]
+        return [Tally(channel="telegram", figures=Figures(), last_delivered_at_us=None)]
 
     async def trouble(self) -> DeadLetterCounts:
         self._answers("trouble")
@@ -81,13 +81,13 @@ class Household:
     async def hearing(self) -> Sequence[InboundTrouble]:
         return []
 
-    async def arrivals(self, since_us: int, until_us: int) -> Sequence[Took]:
+    async def arrivals(self, since_us: int, until_us: int) -> Mapping[str, Spread]:
         self._answers("series")
-        return []
+        return {}
 
-    async def decided(self, since_us: int) -> Sequence[float]:
+    async def decided(self, since_us: int) -> Spread | None:
         self._answers("series")
-        return []
+        return None
 
     async def workers(self, now_us: int) -> Sequence[LivingWorker]:
         self._answers("series")
@@ -96,7 +96,7 @@ class Household:
     async def closed(self, most: int) -> Sequence[ClosedAddress]:
         return []
 
-    async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Slice]:
+    async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Counted]:
         self._answers("series")
         return []
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 from sqlalchemy import Connection, insert, update
 from tests.approvals.parked import deciding_desk
 from tests.clock import FakeClock
 from tests.support.delivery_rows import NOON_US, new_id, request_row, write
 
-from postroom.delivery.reading.counts import DeadLetterCounts
+from postroom.approvals.store.tables import was_refused
+from postroom.delivery.reading.counts import DeadLetterCounts, StoredFigures
 from postroom.delivery.store.tables import delivery_dead_letter, delivery_requests
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint, first_id_at, seconds
 from postroom.kernel.values.principal import OPERATOR
-from postroom.message.delivery import Status
-from postroom.overview.counts import StoredOverview, tallies
+from postroom.overview.counts import StoredOverview
 
 DAY_US = seconds(24 * 3600)
 
@@ -56,15 +54,14 @@ async def test_a_tally_counts_what_the_window_holds_and_nothing_older(database: 
         ],
     )
 
-    email, pigeon, telegram = await database.read(
-        partial(tallies, channels=["email", "pigeon", "telegram"], since_us=NOON_US - DAY_US)
-    )
+    figures = StoredFigures(database, was_refused())
+    email, pigeon, telegram = await figures.tallies(["email", "pigeon", "telegram"], NOON_US - DAY_US)
 
-    assert (telegram.count(Status.DELIVERED), telegram.count(Status.FAILED)) == (2, 1)
+    assert (telegram.figures.delivered, telegram.figures.failed) == (2, 1)
     assert telegram.last_delivered_at_us == NOON_US + 5
     assert telegram.success_rate == pytest.approx(2 / 3)
-    assert (email.count(Status.DEAD_LETTERED), email.success_rate, email.last_delivered_at_us) == (1, 0.0, None)
-    assert (pigeon.count(Status.DELIVERED), pigeon.success_rate) == (0, None)
+    assert (email.figures.dead_lettered, email.success_rate, email.last_delivered_at_us) == (1, 0.0, None)
+    assert (pigeon.figures.delivered, pigeon.success_rate) == (0, None)
 
 
 async def test_trouble_is_what_nobody_has_dealt_with(database: Database, overview: StoredOverview) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, case, func, literal, not_, select, text, union_all
+from sqlalchemy import Connection, func, select, text
 
 from postroom.approvals.model import ApprovalEventType
 from postroom.approvals.store.steps import waits
@@ -17,15 +17,14 @@ from postroom.attention.store import held_for
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.afterwards.store import was_kept_back
 from postroom.delivery.reading.counts import (
-    MOST_COUNTED,
+    Counted,
     DeadLetterCounts,
     Depth,
-    Slice,
+    Spread,
     StoredFigures,
+    Stretch,
     Tally,
-    Took,
-    counting,
-    nearest_rank,
+    spread_of,
 )
 from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery, RowPage
 from postroom.delivery.reading.record import DeliverySummary
@@ -43,7 +42,7 @@ from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.ids import DeadLetterId, first_id_at, moment_of
 from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.channel import ListedAccount
-from postroom.message.delivery import TERMINAL, ClosedAddress, Priority, QuarantineReason, Status
+from postroom.message.delivery import ClosedAddress, Priority, QuarantineReason, Status
 from postroom.message.inbound import InboundTrouble
 from postroom.overview.story import DeliveryFile, delivery_file
 from postroom.overview.tracking import StoredDeliveries
@@ -126,46 +125,6 @@ class StoredOverview:
         return await self._database.read(read)
 
 
-def tallies(connection: Connection, channels: Sequence[str], since_us: int) -> list[Tally]:
-    """An id is a time, so the index over channel, status and id answers for a window of time."""
-    if not channels:
-        return []
-    first = first_id_at(since_us)
-    counts = union_all(*(_count(channel, status, first) for channel in channels for status in _COUNTED))
-    found = {(row.channel, Status(row.status)): row.many for row in connection.execute(counts)}
-    return [
-        Tally(
-            channel=channel,
-            counts={status: found[channel, status] for status in _COUNTED},
-            last_delivered_at_us=_last_delivered(connection, channel),
-        )
-        for channel in channels
-    ]
-
-
-def _count(channel: str, status: Status, first_id: str) -> Select[str, str, int]:
-    matching = (
-        select(_requests.id)
-        .where(_requests.channel == channel, _requests.status == str(status), _requests.id >= first_id)
-        .where(*([not_(_KEPT_BACK)] if status is Status.FAILED else []))
-        .limit(MOST_COUNTED + 1)
-        .subquery()
-    )
-    return select(
-        literal(channel).label("channel"), literal(str(status)).label("status"), func.count().label("many")
-    ).select_from(matching)
-
-
-def _last_delivered(connection: Connection, channel: str) -> int | None:
-    newest = (
-        select(_requests.terminal_at)
-        .where(_requests.channel == channel, _requests.status == str(Status.DELIVERED))
-        .order_by(_requests.id.desc())
-        .limit(1)
-    )
-    return connection.execute(newest).scalar()
-
-
 def trouble(connection: Connection) -> DeadLetterCounts:
     reason = delivery_dead_letter.c.quarantine_reason
     counted = select(reason, func.count().label("many")).where(_UNTOUCHED).group_by(reason)
@@ -207,85 +166,11 @@ def pulse(connection: Connection) -> dict[str, tuple[Any, ...]]:
     }
 
 
-# -- How well deliveries went over time, from a bounded number of them per stretch --
-
-Span = tuple[int, int]
+# -- How long people waited: of the newest --
 
 
-def series(connection: Connection, edges_us: Sequence[int], most: int) -> list[Slice]:
-    """
-    An id is a time, so a stretch of time is a stretch of the primary key.
-
-    The newest of a stretch stand side by side in it, and so do their attempts:
-    both are read as ranges, whatever else the tables hold.
-    """
-    spans = list(pairwise(edges_us))
-    newest = _by_place(connection, [_outcomes(place, span, most) for place, span in enumerate(spans)])
-    calls = [
-        _latencies(place, str(newest[place].lowest), span)
-        for place, span in enumerate(spans)
-        if newest[place].lowest is not None
-    ]
-    ranked = _by_place(connection, calls)
-    return [_slice(span, newest[place], ranked.get(place)) for place, span in enumerate(spans)]
-
-
-def _by_place(connection: Connection, statements: Sequence[Select[Any]]) -> Mapping[int, Any]:
-    if not statements:
-        return {}
-    return {row.place: row for row in connection.execute(union_all(*statements))}
-
-
-def _outcomes(place: int, span: Span, most: int) -> Select[Any]:
-    newest = (
-        select(_requests.id, case((_KEPT_BACK, None), else_=_requests.status).label("status"))
-        .where(_requests.id >= first_id_at(span[0]), _requests.id < first_id_at(span[1]))
-        .order_by(_requests.id.desc())
-        .limit(most)
-        .subquery()
-    )
-    columns: list[ColumnElement[Any]] = [
-        literal(place).label("place"),
-        func.count().label("looked_at"),
-        counting(newest.c.status == str(Status.DELIVERED)).label("delivered"),
-        counting(newest.c.status.in_([str(one) for one in sorted(TERMINAL)])).label("ended"),
-        func.min(newest.c.id).label("lowest"),
-    ]
-    return select(*columns).select_from(newest)
-
-
-def _latencies(place: int, lowest: str, span: Span) -> Select[Any]:
-    calls = (
-        select(
-            _attempts.latency_ms,
-            func.row_number().over(order_by=_attempts.latency_ms).label("rank"),
-            func.count().over().label("many"),
-        )
-        .where(_attempts.delivery_request_id >= lowest, _attempts.delivery_request_id < first_id_at(span[1]))
-        .subquery()
-    )
-    columns: list[ColumnElement[Any]] = [
-        literal(place).label("place"),
-        nearest_rank(calls, 50).label("p50"),
-        nearest_rank(calls, 95).label("p95"),
-    ]
-    return select(*columns).select_from(calls)
-
-
-def _slice(span: Span, outcomes: Any, latencies: Any) -> Slice:
-    return Slice(
-        since_us=span[0],
-        until_us=span[1],
-        looked_at=outcomes.looked_at,
-        delivered=outcomes.delivered,
-        ended=outcomes.ended,
-        p50_ms=latencies.p50 if latencies else None,
-        p95_ms=latencies.p95 if latencies else None,
-    )
-
-
-def arrivals(connection: Connection, since_us: int, until_us: int) -> list[Took]:
-    """Accepted, or approved where it waited for a person, until the provider had it: of the newest."""
+def arrivals(connection: Connection, since_us: int, until_us: int) -> Mapping[str, Spread]:
+    """By channel: accepted, or approved where it waited for a person, until the provider had it."""
     newest = (
         select(_requests.id, _requests.channel, _requests.status, _requests.created_at, _requests.terminal_at)
         .where(_requests.id >= first_id_at(since_us), _requests.id < first_id_at(until_us))
@@ -293,31 +178,35 @@ def arrivals(connection: Connection, since_us: int, until_us: int) -> list[Took]
         .limit(_MOST_ARRIVALS)
         .subquery("newest")
     )
-    began = func.coalesce(questions.c.ended_at, newest.c.created_at).label("began_at")
-    arrived = (
-        select(newest, began)
+    began = func.coalesce(questions.c.ended_at, newest.c.created_at)
+    took = (
+        select(newest.c.channel, (newest.c.terminal_at - began).label("value"))
         .outerjoin(pending_actions, pending_actions.c.id == newest.c.id)
         .outerjoin(questions, questions.c.id == pending_actions.c.question_id)
         .where(newest.c.status == str(Status.DELIVERED), newest.c.terminal_at.is_not(None))
+        .subquery("took")
     )
-    return [
-        Took(channel=row.channel, milliseconds=(row.terminal_at - row.began_at) / 1000)
-        for row in connection.execute(arrived)
-    ]
+    return {row.channel: _spread(row) for row in connection.execute(spread_of(took, "channel"))}
 
 
-def decided(connection: Connection, since_us: int) -> list[float]:
-    """For how many milliseconds each waited for a person who then said yes or no: of the newest."""
+def decided(connection: Connection, since_us: int) -> Spread | None:
+    """For how long each waited for a person who then said yes or no."""
     actions, trail = pending_actions.c, approval_events.c
-    newest = (
-        select(actions.requested_at, trail.occurred_at)
+    waited = (
+        select((trail.occurred_at - actions.requested_at).label("value"))
         .join(approval_events, trail.action_id == actions.id)
         .where(actions.id >= first_id_at(since_us), trail.occurred_at >= actions.requested_at)
         .where(trail.event_type.in_(_YES_OR_NO))
         .order_by(actions.id.desc())
         .limit(_MOST_ARRIVALS)
+        .subquery("waited")
     )
-    return [(row.occurred_at - row.requested_at) / 1000 for row in connection.execute(newest)]
+    row = connection.execute(spread_of(waited)).one()
+    return _spread(row) if row.many else None
+
+
+def _spread(row: Any) -> Spread:
+    return Spread(many=row.many, p50_ms=row.p50 / 1000, p95_ms=row.p95 / 1000)
 
 
 # -- What the console's pages read of the ledger --
@@ -335,7 +224,7 @@ class ConsoleOverview:
         self.channels = channels
 
     async def tallies(self, since_us: int) -> Sequence[Tally]:
-        return await self._database.read(partial(tallies, channels=self.channels, since_us=since_us))
+        return await self._figures.tallies(self.channels, since_us)
 
     async def trouble(self) -> DeadLetterCounts:
         return await self._database.read(trouble)
@@ -359,14 +248,15 @@ class ConsoleOverview:
     async def workers(self, now_us: int) -> Sequence[LivingWorker]:
         return await self._database.read(partial(living, now_us=now_us))
 
-    async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Slice]:
-        return await self._database.read(partial(series, edges_us=edges_us, most=most))
+    async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Counted]:
+        """How well deliveries went over time: the newest of each stretch."""
+        spans = pairwise(edges_us)
+        return await self._figures.report([Stretch(since_us=one, until_us=end, most=most) for one, end in spans])
 
-    async def arrivals(self, since_us: int, until_us: int) -> Sequence[Took]:
-        """Of one stretch, the newest."""
+    async def arrivals(self, since_us: int, until_us: int) -> Mapping[str, Spread]:
         return await self._database.read(partial(arrivals, since_us=since_us, until_us=until_us))
 
-    async def decided(self, since_us: int) -> Sequence[float]:
+    async def decided(self, since_us: int) -> Spread | None:
         return await self._database.read(partial(decided, since_us=since_us))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +13,7 @@ from postroom.attention.attention import Attention
 from postroom.console.live import Tools, asked
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.console.words import amount, channel_word
-from postroom.delivery.reading.counts import Depth, Slice, Tally, Took
+from postroom.delivery.reading.counts import Counted, Depth, Spread, Tally
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.kernel.running.loop import LoopTrouble
 from postroom.kernel.values.fields import Document
@@ -158,18 +158,9 @@ def _said(circuit: Document) -> str:
     return str(circuit["trip_reason"] or circuit["last_error_message"] or "")
 
 
-def _slow_channels(arrivals: Sequence[Took]) -> dict[str, float]:
+def _slow_channels(arrivals: Mapping[str, Spread]) -> dict[str, float]:
     """Those in which 95 of 100 take longer than people wait, with how long."""
-    times: dict[str, list[float]] = {}
-    for one in arrivals:
-        times.setdefault(one.channel, []).append(one.milliseconds)
-    found = {name: _p95(some) for name, some in times.items() if len(some) >= _FEWEST}
-    return {name: p95 for name, p95 in found.items() if p95 >= _SLOW_MS}
-
-
-def _p95(values: Sequence[float]) -> float:
-    """Nearest rank: always one that really happened."""
-    return sorted(values)[(len(values) * 95 + 99) // 100 - 1]
+    return {name: one.p95_ms for name, one in arrivals.items() if one.many >= _FEWEST and one.p95_ms >= _SLOW_MS}
 
 
 def _took_words(milliseconds: float) -> str:
@@ -195,12 +186,12 @@ class UsedLimit:
         return f"{amount(round(self.used, 1))} of {amount(self.most)} {self.unit}"
 
 
-def limits_in_use(limits: Document, busy: Mapping[str, int]) -> list[UsedLimit]:
+def limits_in_use(limits: Document, busy: Collection[str]) -> list[UsedLimit]:
     """The household's own, and of channels those that something was sent on lately or is taken from now."""
     buckets = [
         UsedLimit(title=_title(name), used=one["consumed"], most=one["capacity"])
         for name, one in limits["channels"].items()
-        if one["consumed"] > 0 or (name.endswith(_BOT) and busy.get(name.removesuffix(_BOT), 0))
+        if one["consumed"] > 0 or (name.endswith(_BOT) and name.removesuffix(_BOT) in busy)
     ]
     whole, flying = limits["global"], limits["in_flight"]
     return [
@@ -285,7 +276,7 @@ def round_top(values: Sequence[float | None]) -> float:
 class Charts:
     """`slices` are the same figures for whoever cannot see the drawings."""
 
-    slices: Sequence[Slice]
+    slices: Sequence[Counted]
     rates: Sequence[Bar]
     p50: Sequence[str]
     p95: Sequence[str]
@@ -293,16 +284,16 @@ class Charts:
 
     @property
     def is_empty(self) -> bool:
-        return not any(one.looked_at for one in self.slices)
+        return not any(one.figures.deliveries for one in self.slices)
 
 
-def _charts_of(slices: Sequence[Slice]) -> Charts:
-    top_ms = round_top([one.p95_ms for one in slices])
+def _charts_of(slices: Sequence[Counted]) -> Charts:
+    top_ms = round_top([one.figures.p95_latency_ms for one in slices])
     return Charts(
         slices=slices,
-        rates=bars([one.success_rate for one in slices]),
-        p50=lines([one.p50_ms for one in slices], top_ms),
-        p95=lines([one.p95_ms for one in slices], top_ms),
+        rates=bars([one.figures.success_rate for one in slices]),
+        p50=lines([one.figures.p50_latency_ms for one in slices], top_ms),
+        p95=lines([one.figures.p95_latency_ms for one in slices], top_ms),
         top_ms=top_ms,
     )
 
@@ -338,6 +329,8 @@ def health_section(
         day_us, hours = visit.now_us - seconds(_HOURS * _HOUR_SECONDS), _hours_before(visit.now_us)
         deaf = await answered(reader.hearing(), default=())
         slices = await answered(reader.series(hours, _SAMPLE), default=None)
+        tallies: Sequence[Tally] = await answered(reader.tallies(day_us), default=())
+        busy = [one.channel for one in tallies if one.figures.finished]
         return visit.show(
             "health.html",
             channels=reader.channels,
@@ -346,9 +339,9 @@ def health_section(
             not_set_up=[name for name, one in (circuits or {}).items() if not _is_set_up(one)],
             written=None if circuits else await answered(reader.circuits(visit.now_us), default=None),
             limits=limits,
-            used=limits_in_use(limits, _busy(await answered(reader.tallies(day_us), default=()))) if limits else None,
+            used=limits_in_use(limits, busy) if limits else None,
             queue=_queue(await answered(reader.depth(), default=None), visit.now_us),
-            people=_people(await answered(reader.decided(day_us), default=())),
+            people=await answered(reader.decided(day_us), default=None),
             workers=await answered(reader.workers(visit.now_us), default=()),
             charts=None if slices is None else _charts_of(slices),
             sample=_SAMPLE,
@@ -363,11 +356,6 @@ def health_section(
     return ConsoleSection(name="Health", pages=(ConsolePage("/health", health),))
 
 
-def _people(waited: Sequence[float]) -> tuple[int, float] | None:
-    """How many of the last day people decided on, and how long half of them waited for that; no channel's time."""
-    return (len(waited), sorted(waited)[len(waited) // 2] / 1000) if waited else None
-
-
 async def _states(
     reader: ConsoleOverview,
     circuits: Document,
@@ -378,7 +366,7 @@ async def _states(
 ) -> list[ChannelState]:
     """Those that are set up, with what this moment says of each; what needs a look comes first."""
     throttles = (limits or {}).get("provider_throttles", {})
-    slow = _slow_channels(await answered(reader.arrivals(now_us - seconds(_HOUR_SECONDS), now_us), default=()))
+    slow = _slow_channels(await answered(reader.arrivals(now_us - seconds(_HOUR_SECONDS), now_us), default={}))
     unheard = {one.channel: one.sentence for one in deaf}
     found = [
         channel_state(
@@ -396,11 +384,6 @@ async def _states(
         if _is_set_up(circuit)
     ]
     return sorted(found, key=lambda one: _FIRST.index(one.tone))
-
-
-def _busy(found: Sequence[Tally]) -> Mapping[str, int]:
-    """By channel how many ended."""
-    return {one.channel: sum(one.counts.values()) for one in found}
 
 
 def _queue(depth: Depth | None, now_us: int) -> dict[str, float | None] | None:

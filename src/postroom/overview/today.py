@@ -23,7 +23,6 @@ from postroom.kernel.serving.json_door import End, EventStream, StreamEvent
 from postroom.kernel.values.errors import PostroomError, StoreUnavailable
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal
-from postroom.message.delivery import Status
 from postroom.overview.counts import ConsoleOverview, StoredOverview, WhatWaits
 from postroom.people.model import inbox_of
 from postroom.people.signing_in.rules import ROOT
@@ -81,11 +80,11 @@ class Day:
 
     @property
     def delivered(self) -> int | None:
-        return None if self.tallies is None else sum(one.count(Status.DELIVERED) for one in self.tallies)
+        return None if self.tallies is None else sum(one.figures.delivered for one in self.tallies)
 
     @property
     def failed(self) -> int | None:
-        return None if self.tallies is None else sum(one.count(Status.FAILED) for one in self.tallies)
+        return None if self.tallies is None else sum(one.figures.failed for one in self.tallies)
 
     @property
     def on_its_way(self) -> int | None:

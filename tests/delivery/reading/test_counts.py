@@ -6,23 +6,23 @@ import math
 import random
 import re
 from collections import defaultdict
-from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, false, text
 from tests.clock import START_US
 from tests.support.delivery_rows import NOON_US, attempt_row, request_row, write
 
 from postroom.approvals.store.tables import was_refused
 from postroom.delivery.reading.counts import (
     Depth,
+    Detail,
     Figures,
     StoredFigures,
+    Stretch,
     bucket_status,
     circuit_status,
-    counted,
-    depth,
+    reported,
     summary,
 )
 from postroom.delivery.reading.file import GroupBy, TimeRange
@@ -114,16 +114,16 @@ async def test_pending_and_in_progress_are_counted_by_channel(database: Database
         ],
     )
 
-    assert await database.read(partial(depth, channel=None)) == Depth(
+    assert await StoredFigures(database, was_refused()).depth(None) == Depth(
         counts={("telegram", "pending"): 2, ("email", "in_progress"): 1}, oldest_created_at_us=NOON_US + 4
     )
-    assert await database.read(partial(depth, channel="telegram")) == Depth(
+    assert await StoredFigures(database, was_refused()).depth("telegram") == Depth(
         counts={("telegram", "pending"): 2}, oldest_created_at_us=NOON_US + 5
     )
 
 
 async def test_an_empty_queue_has_no_oldest(database: Database) -> None:
-    assert await database.read(partial(depth, channel=None)) == Depth(counts={}, oldest_created_at_us=None)
+    assert await StoredFigures(database, was_refused()).depth(None) == Depth(counts={}, oldest_created_at_us=None)
 
 
 @pytest.mark.parametrize("channel", [None, "telegram"])
@@ -133,7 +133,8 @@ async def test_ten_thousand_finished_deliveries_are_not_read(database: Database,
     def plan(connection: Connection) -> str:
         on_postgres = connection.dialect.name == "postgresql"
         connection.execute(text("ANALYZE messenger.delivery_requests" if on_postgres else "ANALYZE"))
-        statement = counted(channel).compile(
+        open_now = [Stretch(is_open=True, channel=channel)]
+        statement = reported(open_now, (GroupBy.CHANNEL, GroupBy.OUTCOME), Detail.OUTCOMES, false()).compile(
             connection, compile_kwargs={"literal_binds": True, "render_postcompile": True}
         )
         asked = f"EXPLAIN {statement}" if on_postgres else f"EXPLAIN QUERY PLAN {statement}".replace("messenger.", "")

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from enum import IntEnum
 from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    FromClause,
     RowMapping,
     Select,
-    Subquery,
+    and_,
     case,
     func,
+    literal,
     literal_column,
     not_,
     select,
     text,
+    union_all,
 )
 
 from postroom.delivery.afterwards.store import was_kept_back
@@ -29,11 +33,10 @@ from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.seams import Breakers, Limits
 from postroom.delivery.store.tables import delivery_attempts, delivery_requests
 from postroom.kernel.database.engine import Database
-from postroom.kernel.database.rows import read
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import ValidationError
-from postroom.kernel.values.ids import SECOND_US, seconds, to_text
-from postroom.message.delivery import Status
+from postroom.kernel.values.ids import SECOND_US, first_id_at, seconds, to_text
+from postroom.message.delivery import TERMINAL, Status
 
 MOST_COUNTED: Final = 100_000  # a person reads "more than 100,000" as well as any figure above it
 _DEFAULT_WINDOW_SECONDS: Final = 24 * 3600.0
@@ -61,33 +64,38 @@ class Figures:
     p50_latency_ms: float | None = None
     p95_latency_ms: float | None = None
 
+    @property
+    def finished(self) -> int:
+        return self.delivered + self.failed + self.dead_lettered
+
+    @property
+    def success_rate(self) -> float | None:
+        """A rate of nothing is null, not zero."""
+        return self.delivered / self.finished if self.finished else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
     """One channel over a window of time; a count above MOST_COUNTED stands for "more than that"."""
 
     channel: str
-    counts: Mapping[Status, int]
+    figures: Figures
     last_delivered_at_us: int | None
-
-    def count(self, status: Status) -> int:
-        return self.counts.get(status, 0)
 
     @property
     def success_rate(self) -> float | None:
-        """Of those that have ended; None when none has, or when there were too many to count."""
-        ended = [self.count(one) for one in (Status.DELIVERED, Status.FAILED, Status.DEAD_LETTERED)]
-        if not any(ended) or max(ended) > MOST_COUNTED:
-            return None
-        return ended[0] / sum(ended)
+        """None also when there were too many to count."""
+        ended = (self.figures.delivered, self.figures.failed, self.figures.dead_lettered)
+        return None if max(ended) > MOST_COUNTED else self.figures.success_rate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Took:
-    """How long one delivery took to arrive."""
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How long so many took, in milliseconds."""
 
-    channel: str
-    milliseconds: float
+    many: int
+    p50_ms: float
+    p95_ms: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,21 +106,38 @@ class DeadLetterCounts:
     held: int
 
 
+class Detail(IntEnum):
+    """How much is said of deliveries: what says more reads more."""
+
+    MANY = 0
+    OUTCOMES = 1  # and since when the oldest is there
+    CALLS = 2  # and how long each call of a provider took
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slice:
-    """A stretch of time, seen through at most so many of its deliveries; latencies are of single calls."""
+class Stretch:
+    """
+    Deliveries of a time, or those that are open now; of more than `most` the newest.
 
-    since_us: int
-    until_us: int
-    looked_at: int
-    delivered: int
-    ended: int
-    p50_ms: float | None
-    p95_ms: float | None
+    Those of one channel and status are counted in an index, by their ids, which are times.
+    """
 
-    @property
-    def success_rate(self) -> float | None:
-        return self.delivered / self.ended if self.ended else None
+    since_us: int = 0
+    until_us: int | None = None
+    channel: str | None = None
+    status: Status | None = None
+    is_open: bool = False
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """`names` are what it was sorted by."""
+
+    stretch: Stretch
+    names: tuple[str, ...]
+    figures: Figures
+    oldest_created_at_us: int | None = None
 
 
 # -- How the delivery plane is doing: circuits, limits, what is in flight, and figures over time ---
@@ -242,16 +267,14 @@ def bucket_status(left: Headroom) -> dict[str, object]:
 
 
 def summary(figures: Figures) -> dict[str, object]:
-    """A rate of nothing is null, not zero."""
-    finished = figures.delivered + figures.failed + figures.dead_lettered
     return {
         "total_deliveries": figures.deliveries,
         "success_count": figures.delivered,
         "failed_count": figures.failed,
         "dead_lettered_count": figures.dead_lettered,
-        "unfinished_count": figures.deliveries - finished,
-        "success_rate": _rate(figures.delivered, finished),
-        "retry_rate": _rate(figures.retried, figures.attempted),
+        "unfinished_count": figures.deliveries - figures.finished,
+        "success_rate": _rounded(figures.success_rate, 4),
+        "retry_rate": _rounded(figures.retried / figures.attempted if figures.attempted else None, 4),
         "total_attempts": figures.attempts,
         "p50_latency_ms": _rounded(figures.p50_latency_ms),
         "p95_latency_ms": _rounded(figures.p95_latency_ms),
@@ -265,19 +288,16 @@ def _channel_tiers(policy: LimitPolicy, names: Sequence[str], scope: str | None)
     return [Tier(LimitType.CHANNEL, f"channel:{key}", policy.channel_per_minute(key)) for key in shown]
 
 
-def _rate(part: int, whole: int) -> float | None:
-    return round(part / whole, 4) if whole else None
+def _rounded(value: float | None, digits: int = 3) -> float | None:
+    return None if value is None else round(value, digits)
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
-
-
-# -- Counted where the rows are ---
+# -- One reporter: stretches × what deliveries are sorted by → how many, how they ended, how long their calls took --
 
 _requests = delivery_requests.c
 _attempts = delivery_attempts.c
 _OPEN = text("status IN ('pending', 'in_progress')")  # spelled as in the partial index, or it would not be used
+_MOST_STRETCHES: Final = 100  # in one statement: a database takes no sum of any number of parts
 _GROUPS: Final[Mapping[GroupBy, ColumnElement[str]]] = {
     GroupBy.CHANNEL: _requests.channel,
     GroupBy.INTENT: _requests.intent,
@@ -294,109 +314,150 @@ class StoredFigures:
         self._database = database
         self._kept_back = was_kept_back(refused)
 
+    async def report(
+        self, stretches: Sequence[Stretch], by: Sequence[GroupBy] = (), detail: Detail = Detail.CALLS
+    ) -> Sequence[Counted]:
+        """What was taken back or not let go is no delivery, and nobody's failure. Without `by` one for each stretch."""
+
+        def read_all(connection: Connection) -> list[Counted]:
+            found = []
+            for first in range(0, len(stretches), _MOST_STRETCHES):
+                some = stretches[first : first + _MOST_STRETCHES]
+                rows = connection.execute(reported(some, by, detail, self._kept_back)).mappings()
+                found += [_counted(some[row["place"]], row, len(by)) for row in rows]
+            return found
+
+        return await self._database.read(read_all)
+
     async def depth(self, channel: str | None) -> Depth:
-        return await self._database.read(partial(depth, channel=channel))
+        open_now = Stretch(is_open=True, channel=channel)
+        found = await self.report([open_now], (GroupBy.CHANNEL, GroupBy.OUTCOME), Detail.OUTCOMES)
+        oldest = (one.oldest_created_at_us for one in found)
+        return Depth(
+            counts={(one.names[0], one.names[1]): one.figures.deliveries for one in found},
+            oldest_created_at_us=min((at for at in oldest if at is not None), default=None),
+        )
 
     async def figures(self, window: TimeRange, group_by: GroupBy | None) -> Mapping[str, Figures]:
         """By group; under one empty name when there is no grouping."""
-        return await self._database.read(
-            partial(_figures_of, window=window, group_by=group_by, kept_back=self._kept_back)
-        )
+        whole = Stretch(since_us=window.since_us, until_us=window.until_us + 1)
+        found = await self.report([whole], (group_by,) if group_by else ())
+        return {"".join(one.names): one.figures for one in found}
+
+    async def tallies(self, channels: Sequence[str], since_us: int) -> Sequence[Tally]:
+        cells = [
+            Stretch(since_us=since_us, channel=channel, status=status, most=MOST_COUNTED + 1)
+            for channel in channels
+            for status in sorted(TERMINAL)
+        ]
+        many = {
+            (one.stretch.channel, one.stretch.status): one.figures.deliveries
+            for one in await self.report(cells, detail=Detail.MANY)
+        }
+        newest = await self._database.read(partial(_last_delivered, channels=channels))
+        return [
+            Tally(
+                channel=channel,
+                figures=Figures(
+                    delivered=many[channel, Status.DELIVERED],
+                    failed=many[channel, Status.FAILED],
+                    dead_lettered=many[channel, Status.DEAD_LETTERED],
+                ),
+                last_delivered_at_us=newest[channel],
+            )
+            for channel in channels
+        ]
 
 
-def depth(connection: Connection, channel: str | None) -> Depth:
-    rows = connection.execute(counted(channel)).all()
-    return Depth(
-        counts={(row.channel, row.status): row.many for row in rows},
-        oldest_created_at_us=min((row.oldest for row in rows), default=None),
-    )
+def reported(
+    stretches: Sequence[Stretch], by: Sequence[GroupBy], detail: Detail, kept_back: ColumnElement[bool]
+) -> Select[Any]:
+    """One statement: each stretch is counted apart, and the calls of all of them are ranked beside that."""
+    names = [f"name{place}" for place in range(len(by))]
+    columns = [_GROUPS[one].label(name) for one, name in zip(by, names, strict=True)]
+    kept = [_rows(one, columns, detail, kept_back) for one in stretches]
+    counted = union_all(*(_sums(place, rows, names, detail) for place, rows in enumerate(kept))).subquery("counted")
+    if detail < Detail.CALLS:
+        return select(counted)
+    calls = [
+        select(literal(place).label("place"), *(rows.c[name] for name in names), _attempts.latency_ms.label("value"))
+        .select_from(rows)
+        .join(delivery_attempts, _attempts.delivery_request_id == rows.c.id)
+        for place, rows in enumerate(kept)
+    ]
+    keys = ("place", *names)
+    spread = spread_of(union_all(*calls).subquery("calls"), *keys).subquery("spread")
+    beside = [counted.c[key] == spread.c[key] for key in keys]
+    times = (spread.c.p50.label("p50_latency_ms"), spread.c.p95.label("p95_latency_ms"))
+    return select(counted, func.coalesce(spread.c.many, 0).label("attempts"), *times).outerjoin(spread, and_(*beside))
 
 
-def counted(channel: str | None) -> Select[Any]:
-    """What is open is picked out first: grouping the table would walk an index of everything there ever was."""
-    found = select(_requests.channel, _requests.status, _requests.created_at).where(_OPEN)
-    if channel is not None:
-        found = found.where(_requests.channel == channel)
-    waiting = found.cte("waiting").prefix_with("MATERIALIZED").c
-    return select(
-        waiting.channel, waiting.status, func.count().label("many"), func.min(waiting.created_at).label("oldest")
-    ).group_by(waiting.channel, waiting.status)
+def spread_of(values: FromClause, *keys: str) -> Select[Any]:
+    """Of each group the nearest ranks: the smallest `value` that so many per cent do not exceed; one that happened."""
+    by = [values.c[key] for key in keys]
+    place, many = func.row_number().over(partition_by=by, order_by=values.c.value), func.count().over(partition_by=by)
+    ranked = select(*by, values.c.value, place.label("rank"), many.label("many")).subquery("ranked")
+
+    def nearest(percent: int) -> ColumnElement[Any]:
+        return func.max(case((ranked.c.rank == (ranked.c.many * percent + 99) // 100, ranked.c.value)))
+
+    of_all = [func.count().label("many"), nearest(50).label("p50"), nearest(95).label("p95")]
+    groups = [ranked.c[key] for key in keys]
+    return select(*groups, *of_all).group_by(*groups)
 
 
-def _figures_of(
-    connection: Connection, window: TimeRange, group_by: GroupBy | None, kept_back: ColumnElement[bool]
-) -> dict[str, Figures]:
-    label = _GROUPS[group_by].label("name") if group_by else None
-    counts = connection.execute(_counts(window, label, kept_back)).mappings().all()
-    latencies = {_name(row): row for row in connection.execute(_latencies(window, label)).mappings()}
-    return {_name(row): _figures(row, latencies.get(_name(row))) for row in counts}
+def _rows(
+    stretch: Stretch, columns: Sequence[ColumnElement[Any]], detail: Detail, kept_back: ColumnElement[bool]
+) -> FromClause:
+    """Only the columns that are asked for: without the others an index may have all of them."""
+    read_too = (_requests.status, _requests.calls, _requests.created_at) if detail > Detail.MANY else ()
+    found = select(_requests.id, *read_too, *columns)
+    if stretch.channel is not None:
+        found = found.where(_requests.channel == stretch.channel)
+    if stretch.is_open:  # picked out first: grouping the table would walk an index of everything there ever was
+        return found.where(_OPEN).cte("open_now").prefix_with("MATERIALIZED")
+    if stretch.status in (None, Status.FAILED):
+        found = found.where(not_(kept_back))
+    if stretch.status is None:
+        at: ColumnElement[Any] = _requests.created_at
+        found = found.where(at >= stretch.since_us, *([at < stretch.until_us] if stretch.until_us else []))
+    else:
+        at = _requests.id
+        found = found.where(_requests.status == str(stretch.status), at >= first_id_at(stretch.since_us))
+        found = found.where(at < first_id_at(stretch.until_us)) if stretch.until_us else found
+    return (found.order_by(at.desc()).limit(stretch.most) if stretch.most else found).subquery()
 
 
-def _counts(window: TimeRange, label: Any, kept_back: ColumnElement[bool]) -> Select[Any]:
-    """What its sender took back or a person did not let go is no delivery, and nobody's failure."""
-    return _grouped(
-        [
-            func.count().label("deliveries"),
-            counting(_requests.status == str(Status.DELIVERED)).label("delivered"),
-            counting(_requests.status == str(Status.FAILED)).label("failed"),
-            counting(_requests.status == str(Status.DEAD_LETTERED)).label("dead_lettered"),
-            counting(_requests.calls > 0).label("attempted"),
-            counting(_requests.calls > 1).label("retried"),
-        ],
-        label,
-    ).where(_requests.created_at.between(window.since_us, window.until_us), not_(kept_back))
-
-
-def _latencies(window: TimeRange, label: Any) -> Select[Any]:
-    """
-    Nearest rank over the attempts themselves: the smallest latency that at least
-    so many per cent of them do not exceed. Always one that really happened.
-    """
-    partition = [label.element] if label is not None else []
-    ranked = (
-        select(
-            *([label] if label is not None else []),
-            _attempts.latency_ms,
-            func.row_number().over(partition_by=partition, order_by=_attempts.latency_ms).label("rank"),
-            func.count().over(partition_by=partition).label("many"),
-        )
-        .select_from(delivery_requests)
-        .join(delivery_attempts, _attempts.delivery_request_id == _requests.id)
-        .where(_requests.created_at.between(window.since_us, window.until_us))
-        .subquery()
-    )
-    return _grouped(
-        [
-            func.count().label("attempts"),
-            nearest_rank(ranked, 50).label("p50"),
-            nearest_rank(ranked, 95).label("p95"),
-        ],
-        ranked.c.name if label is not None else None,
-    ).select_from(ranked)
-
-
-def _grouped(columns: list[Any], label: Any) -> Select[Any]:
-    return select(*columns) if label is None else select(label, *columns).group_by(label)
+def _sums(place: int, rows: FromClause, names: Sequence[str], detail: Detail) -> Select[Any]:
+    groups = [rows.c[name] for name in names]
+    sums = [func.count().label("deliveries")]
+    if detail > Detail.MANY:
+        sums += [
+            counting(rows.c.status == str(Status.DELIVERED)).label("delivered"),
+            counting(rows.c.status == str(Status.FAILED)).label("failed"),
+            counting(rows.c.status == str(Status.DEAD_LETTERED)).label("dead_lettered"),
+            counting(rows.c.calls > 0).label("attempted"),
+            counting(rows.c.calls > 1).label("retried"),
+            func.min(rows.c.created_at).label("oldest"),
+        ]
+    return select(literal(place).label("place"), *groups, *sums).select_from(rows).group_by(*groups)
 
 
 def counting(condition: ColumnElement[bool]) -> ColumnElement[int]:
     return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
 
 
-def nearest_rank(calls: Subquery, percent: int) -> ColumnElement[Any]:
-    """Of calls with their `rank` of so `many`: always a latency that really happened."""
-    return func.max(case((calls.c.rank == (calls.c.many * percent + 99) // 100, calls.c.latency_ms)))
-
-
-def _name(row: RowMapping) -> str:
-    return str(row.get("name", ""))
-
-
-def _figures(counts: RowMapping, latencies: RowMapping | None) -> Figures:
-    return read(
-        Figures,
-        counts,
-        attempts=latencies["attempts"] if latencies else 0,
-        p50_latency_ms=latencies["p50"] if latencies else None,
-        p95_latency_ms=latencies["p95"] if latencies else None,
+def _counted(stretch: Stretch, row: RowMapping, names: int) -> Counted:
+    known = {one.name: row[one.name] for one in fields(Figures) if one.name in row}
+    return Counted(
+        stretch=stretch,
+        names=tuple(str(row[f"name{place}"]) for place in range(names)),
+        figures=Figures(**known),
+        oldest_created_at_us=row.get("oldest"),
     )
+
+
+def _last_delivered(connection: Connection, channels: Sequence[str]) -> dict[str, int | None]:
+    newest = select(_requests.terminal_at).where(_requests.status == str(Status.DELIVERED))
+    newest = newest.order_by(_requests.id.desc()).limit(1)
+    return {name: connection.execute(newest.where(_requests.channel == name)).scalar() for name in channels}
