@@ -11,7 +11,7 @@ _LATE = (
     "postroom.household.household",
     "postroom.delivery.store.limits_redis",
     "postroom.delivery.store.limits_redis",
-    "postroom.kernel.database.migrations.versions.m0108_baseline",
+    "postroom.kernel.database.migrations.versions.m0109_baseline",
     "postroom.kernel.database.postgres",
     "redis.asyncio",
     "sqlalchemy.dialects.postgresql.asyncpg",

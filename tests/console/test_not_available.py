@@ -21,7 +21,7 @@ from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
 from postroom.kernel.values.principal import Principal
 from postroom.message.delivery import ClosedAddress
 from postroom.message.inbound import InboundTrouble
-from postroom.overview.counts import WhatWaits
+from postroom.overview.counts import DayCounts, WhatWaits
 from postroom.overview.health import health_section
 from postroom.overview.today import Day, TodayPage, today_section
 from postroom.questions.model import SubjectKind
@@ -94,6 +94,10 @@ class Household:
         return [LivingWorker(name="barn (12)", alone=True, since_us=now_us, seen_us=now_us)]
 
     async def closed(self, most: int) -> Sequence[ClosedAddress]:
+        return []
+
+    async def days(self, edges_us: Sequence[int]) -> Sequence[DayCounts]:
+        self._answers("series")
         return []
 
     async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Counted]:

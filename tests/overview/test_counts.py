@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import Connection, insert, update
 from tests.approvals.parked import deciding_desk
+from tests.attention.attended import take_in
+from tests.attention.sample import accepted
+from tests.attention.test_store import book_on
 from tests.clock import FakeClock
+from tests.questions.sample_questions import new_question
 from tests.support.delivery_rows import NOON_US, new_id, request_row, write
 
 from postroom.approvals.store.tables import was_refused
 from postroom.delivery.reading.counts import DeadLetterCounts, StoredFigures
+from postroom.delivery.rules.breaker import BreakerPolicy
 from postroom.delivery.store.tables import delivery_dead_letter, delivery_requests
 from postroom.kernel.database.engine import Database
+from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import IdMint, first_id_at, seconds
 from postroom.kernel.values.principal import OPERATOR
-from postroom.overview.counts import StoredOverview
+from postroom.overview.counts import ConsoleOverview, StoredOverview
+from postroom.questions.store.questions import StoredQuestions
 
 DAY_US = seconds(24 * 3600)
 
@@ -62,6 +71,24 @@ async def test_a_tally_counts_what_the_window_holds_and_nothing_older(database: 
     assert telegram.success_rate == pytest.approx(2 / 3)
     assert (email.figures.dead_lettered, email.success_rate, email.last_delivered_at_us) == (1, 0.0, None)
     assert (pigeon.figures.delivered, pigeon.success_rate) == (0, None)
+
+
+async def test_each_day_says_what_was_sent_held_and_asked(database: Database) -> None:
+    midnight, clock = NOON_US - DAY_US // 2, FakeClock(NOON_US - DAY_US // 2)
+    await write(
+        database, [row_at(NOON_US), row_at(NOON_US + 1), row_at(NOON_US, status="failed"), row_at(midnight - 1)]
+    )
+    book = book_on(database, clock)  # quiet until seven
+    await take_in(book, accepted("a", midnight), accepted("b", midnight, agent="gardener"))
+    clock.jump(12 * 3600)
+    await take_in(book, accepted("c", NOON_US))
+    store = StoredQuestions(database, Seal(bytes(32)))
+    await store.ask(replace(new_question(), id=IdMint().mint(NOON_US)))
+
+    overview = ConsoleOverview(database, ["email", "telegram"], BreakerPolicy())
+    days = await overview.days([midnight - DAY_US, midnight, midnight + DAY_US])
+
+    assert [(one.sent, one.held, one.asked) for one in days] == [(1, 0, 0), (2, 2, 1)]
 
 
 async def test_trouble_is_what_nobody_has_dealt_with(database: Database, overview: StoredOverview) -> None:

@@ -10,6 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 from tests.console.appearance import looks_right
 from tests.console.browser import IN_BROWSER, Site, console_site
+from tests.household.asked_household import ask
 from tests.household.living import QUICK
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
@@ -64,10 +65,22 @@ async def test_what_the_machine_needs_is_folded_away(site: Site) -> None:
 
 async def test_the_last_day_is_drawn_and_told_in_a_table(site: Site) -> None:
     page = await site.signed_in(path="/health")
-    await expect(page.locator("svg rect")).to_have_count(1)
-    await page.get_by_text("The same as a table").click()
+    day = page.locator("section", has=page.get_by_role("heading", name="The last 24 hours"))
+    await expect(day.locator("svg rect")).to_have_count(1)
+    await day.get_by_text("The same as a table").click()
 
     await expect(page.locator("#figures tbody tr").first).to_contain_text("50 %")
+
+
+async def test_what_was_sent_held_and_asked_is_drawn_by_day(site: Site) -> None:
+    await ask(site.home)
+    page = await site.signed_in(path="/health")
+    days = page.locator("section", has=page.get_by_role("heading", name="Day by day"))
+    await expect(days.locator("svg rect")).to_have_count(2)
+    await days.get_by_text("The same as a table").click()
+
+    await expect(days.locator("tbody tr")).to_have_count(1)
+    await expect(days.locator("tbody td")).to_have_text(["1", "0", "1"])
 
 
 async def test_health_is_accessible(site: Site) -> None:

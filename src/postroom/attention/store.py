@@ -34,7 +34,7 @@ from sqlalchemy import (
 )
 
 from postroom.approvals.store.tables import was_refused
-from postroom.attention.model import CELLS, UNSENT, Decision, NoticeState, Policy
+from postroom.attention.model import CELLS, UNSENT, Decision, DecisionKind, NoticeState, Policy
 from postroom.attention.rules.digest import Digest
 from postroom.attention.state import (
     Fact,
@@ -79,6 +79,7 @@ CLOSED = text("NOT open")
 HANDED_OVER = text("NOT pending")
 ACCEPTED = "NoticeAccepted"
 _IS_ACCEPTED = text(f"kind = '{ACCEPTED}'")
+_IS_HELD = text("kind IN ('hold', 'join_digest')")
 _FACT = text("notice IS NULL")
 _KEYED = text("key IS NOT NULL")
 attention_people = Table(
@@ -168,13 +169,17 @@ attention_log = Table(
     Index("ix_attention_log_person_at", "person", "at"),
     partial_index("ix_attention_log_accepted", "person", where=_IS_ACCEPTED),
     partial_index("ix_attention_log_facts", "notice", "at", where=_FACT),
+    partial_index("ix_attention_log_held", "at", "notice", where=_IS_HELD),
     schema=SHARED,
 )
 
 
 # -- Rows, read and written; columns are named here alone --
 
-_EVENTS: Final[Mapping[str, type[Any]]] = {kind.__name__: kind for kind in (*get_args(Fact), Decision)}
+_EVENTS: Final[Mapping[str, type[Any]]] = {
+    **{kind.__name__: kind for kind in get_args(Fact)},
+    **dict.fromkeys(map(str, DecisionKind), Decision),
+}
 
 
 def person_of(row: Row[Any]) -> PersonRow:
@@ -237,7 +242,8 @@ def _send_values(row: SendRow) -> Columns:
 
 def _log_values(person: str, row: LogRow) -> Columns:
     event = row.event
-    about = {"at": event.at_us, "kind": type(event).__name__, "notice": row.notice}
+    kind = str(event.kind) if isinstance(event, Decision) else type(event).__name__
+    about = {"at": event.at_us, "kind": kind, "notice": row.notice}
     return {"person": person, "seq": row.seq, **about, "body": to_json(event)}
 
 
@@ -414,6 +420,12 @@ class StoredNotices:
             return _counted(connection.execute(kept), int(connection.execute(logged).scalar_one()))
 
         return await self._database.read(work)
+
+
+def held_between(since_us: int, until_us: int) -> Select[int]:
+    """How many notices were told to wait in that time, by an index of such decisions alone."""
+    log = attention_log.c
+    return select(func.count(log.notice.distinct())).where(_IS_HELD, log.at >= since_us, log.at < until_us)
 
 
 def held_for(connection: Connection, person: str) -> int:

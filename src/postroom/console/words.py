@@ -166,6 +166,10 @@ def full_time(value: int | str) -> str:
     return f"{at:%-d %b %Y, %H:%M:%S} {zone_word(at)}"
 
 
+def day(value: int) -> str:
+    return f"{to_datetime(value).astimezone(known_zone(_ZONE.get())):%-d %b}"
+
+
 def ago(value: int | str, now_us: int) -> str:
     return relative(moment_us(value), now_us)
 
@@ -331,6 +335,7 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "machine_time": _machine_time,
     "full_time": full_time,
     "ago": ago,
+    "day": day,
     "short_id": _short_id,
     "channel_word": channel_word,
     "plural": plural,

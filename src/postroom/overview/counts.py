@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,13 +14,14 @@ from sqlalchemy import Connection, func, select, text
 from postroom.approvals.model import ApprovalEventType
 from postroom.approvals.store.steps import waits
 from postroom.approvals.store.tables import approval_events, pending_actions, was_refused
-from postroom.attention.store import held_for
+from postroom.attention.store import held_between, held_for
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.afterwards.store import was_kept_back
 from postroom.delivery.reading.counts import (
     Counted,
     DeadLetterCounts,
     Depth,
+    Detail,
     Spread,
     StoredFigures,
     Stretch,
@@ -59,6 +61,7 @@ _UNTOUCHED = text("discarded_at IS NULL AND replay_count = 0")  # spelled as in 
 _COUNTED = (Status.DELIVERED, Status.FAILED, Status.DEAD_LETTERED)
 _LOOKED_AT = 500
 _MOST_ARRIVALS = 500
+MOST_A_DAY: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +169,29 @@ def pulse(connection: Connection) -> dict[str, tuple[Any, ...]]:
     }
 
 
+# -- What happened on each day: sent, held for a better moment, and asked --
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayCounts:
+    """Of one channel at most MOST_A_DAY are counted as sent."""
+
+    since_us: int
+    sent: int
+    held: int
+    asked: int
+
+
+def _held_and_asked(connection: Connection, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """An id is a time."""
+    held = [held_between(since_us, until_us).scalar_subquery() for since_us, until_us in spans]
+    ids = [(first_id_at(since_us), first_id_at(until_us)) for since_us, until_us in spans]
+    made = select(func.count()).select_from(questions)
+    asked = [made.where(questions.c.id >= one, questions.c.id < end).scalar_subquery() for one, end in ids]
+    row = connection.execute(select(*(one.label(f"n{place}") for place, one in enumerate((*held, *asked))))).one()
+    return list(zip(row[: len(spans)], row[len(spans) :], strict=True))
+
+
 # -- How long people waited: of the newest --
 
 
@@ -252,6 +278,22 @@ class ConsoleOverview:
         """How well deliveries went over time: the newest of each stretch."""
         spans = pairwise(edges_us)
         return await self._figures.report([Stretch(since_us=one, until_us=end, most=most) for one, end in spans])
+
+    async def days(self, edges_us: Sequence[int]) -> Sequence[DayCounts]:
+        spans = list(pairwise(edges_us))
+        cells = [
+            Stretch(since_us=since_us, until_us=until_us, channel=name, status=Status.DELIVERED, most=MOST_A_DAY)
+            for since_us, until_us in spans
+            for name in self.channels
+        ]
+        sent = Counter[int]()
+        for one in await self._figures.report(cells, detail=Detail.MANY):
+            sent[one.stretch.since_us] += one.figures.deliveries
+        others = await self._database.read(partial(_held_and_asked, spans=spans))
+        return [
+            DayCounts(since_us=since_us, sent=sent[since_us], held=held, asked=asked)
+            for (since_us, _), (held, asked) in zip(spans, others, strict=True)
+        ]
 
     async def arrivals(self, since_us: int, until_us: int) -> Mapping[str, Spread]:
         return await self._database.read(partial(arrivals, since_us=since_us, until_us=until_us))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import time, timedelta
 from typing import Final
 
 from starlette.responses import Response
@@ -17,10 +18,10 @@ from postroom.delivery.reading.counts import Counted, Depth, Spread, Tally
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.kernel.running.loop import LoopTrouble
 from postroom.kernel.values.fields import Document
-from postroom.kernel.values.ids import SECOND_US, seconds
-from postroom.kernel.values.zones import duration, said_moment
+from postroom.kernel.values.ids import SECOND_US, seconds, to_datetime, to_us
+from postroom.kernel.values.zones import duration, instant, known_zone, said_moment
 from postroom.message.inbound import InboundTrouble
-from postroom.overview.counts import ConsoleOverview
+from postroom.overview.counts import MOST_A_DAY, ConsoleOverview, DayCounts
 from postroom.overview.today import answered
 
 _NOTHING: Final = "Nothing to do."
@@ -32,6 +33,7 @@ _BOT: Final = ".bot"
 _SLOW_MS: Final = 5_000.0  # longer than people wait
 _FEWEST: Final = 3  # one late message makes no slow channel
 _HOURS: Final = 24
+_DAYS: Final = 14
 _FIRST: Final = ("bad", "warn", "good")
 _HOUR_SECONDS: Final = 3600.0
 _SAMPLE: Final = 500
@@ -224,18 +226,21 @@ class Bar:
     value: float
 
 
-def bars(values: Sequence[float | None], top: float = 1.0) -> list[Bar]:
-    """One place per value; where nothing is known nothing is drawn, and something is always visible."""
+def bars(values: Sequence[float | None], top: float = 1.0, part: int = 0, parts: int = 1) -> list[Bar]:
+    """
+    One place per value, or this part of it; where nothing is known nothing is drawn, and something is always visible.
+    """
     step = WIDTH / max(len(values), 1)
+    width = (step - _GAP) / parts
     drawn = []
     for place, value in enumerate(values):
         if value is not None:
             height = max(2.0, min(value / top, 1.0) * HEIGHT) if top else 2.0
             drawn.append(
                 Bar(
-                    x=round(place * step + _GAP / 2, 2),
+                    x=round(place * step + _GAP / 2 + part * width, 2),
                     y=round(HEIGHT - height, 2),
-                    width=round(step - _GAP, 2),
+                    width=round(width, 2),
                     height=round(height, 2),
                     value=value,
                 )
@@ -298,6 +303,38 @@ def _charts_of(slices: Sequence[Counted]) -> Charts:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaysChart:
+    """`drawn` by what it is: sent, held, asked."""
+
+    days: Sequence[DayCounts]
+    drawn: Mapping[str, Sequence[Bar]]
+    top: float
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(one.sent or one.held or one.asked for one in self.days)
+
+
+def days_chart(days: Sequence[DayCounts]) -> DaysChart:
+    shown = {
+        "sent": [one.sent or None for one in days],
+        "held": [one.held or None for one in days],
+        "asked": [one.asked or None for one in days],
+    }
+    top = round_top([many for some in shown.values() for many in some])
+    drawn = {name: bars(some, top, part, len(shown)) for part, (name, some) in enumerate(shown.items())}
+    return DaysChart(days=days, drawn=drawn, top=top)
+
+
+def _days_before(now_us: int, zone: str) -> list[int]:
+    """The edges of whole days where the reader is, the last one being today; a day may have 23 or 25 hours."""
+    here = known_zone(zone)
+    first = to_datetime(now_us).astimezone(here).date() - timedelta(days=_DAYS - 1)
+    days = (first + timedelta(days=place) for place in range(_DAYS + 1))
+    return [to_us(instant(day, time.min, here, last=False)) for day in days]
+
+
 def _hours_before(now_us: int) -> list[int]:
     """The edges of whole hours, the last one being the hour we are in."""
     hour_us = seconds(3600.0)
@@ -330,6 +367,7 @@ def health_section(
         deaf = await answered(reader.hearing(), default=())
         slices = await answered(reader.series(hours, _SAMPLE), default=None)
         tallies: Sequence[Tally] = await answered(reader.tallies(day_us), default=())
+        days = await answered(reader.days(_days_before(visit.now_us, visit.zone)), default=None)
         busy = [one.channel for one in tallies if one.figures.finished]
         return visit.show(
             "health.html",
@@ -345,6 +383,9 @@ def health_section(
             workers=await answered(reader.workers(visit.now_us), default=()),
             charts=None if slices is None else _charts_of(slices),
             sample=_SAMPLE,
+            days=None if days is None else days_chart(days),
+            most_a_day=MOST_A_DAY,
+            zone=visit.zone,
             deaf=deaf,
             closed=await answered(reader.closed(_MOST_CLOSED), default=()),
             notices=await answered(notices.figures(), default=None) if notices else None,

@@ -22,7 +22,7 @@ from tests.services import databases
 
 from postroom.attention.model import NOTICE_MOVES
 from postroom.conversations.model import INBOUND_MOVES
-from postroom.kernel.database.migrations.versions import m0108_baseline
+from postroom.kernel.database.migrations.versions import m0109_baseline
 from postroom.kernel.database.postgres import PostgresDatabase
 from postroom.kernel.database.schema import SCHEMAS, NewerDatabase, UnreleasedDatabase, newest, revision
 from postroom.kernel.database.sqlite import SqliteDatabase
@@ -50,13 +50,13 @@ asyncio.run(PostgresDatabase(sys.argv[1]).migrate())
     ],
 )
 def test_the_moves_the_database_allows_are_those_of_the_state_table(table: str, moves: Mapping[Any, Any]) -> None:
-    [allowed] = [one for one in m0108_baseline.MOVES if one.table == table]
+    [allowed] = [one for one in m0109_baseline.MOVES if one.table == table]
     assert set(allowed.edges()) == {(str(one), str(after)) for (one, _), after in moves.items() if one != after}
 
 
 def test_each_migration_is_named_after_its_revision() -> None:
     """So the newest is known without Alembic, which takes as much memory as all of the store."""
-    scripts = Path(m0108_baseline.__file__).parent.glob("m*.py")
+    scripts = Path(m0109_baseline.__file__).parent.glob("m*.py")
     found = {one.stem[1:5]: import_module(f"{VERSIONS}.{one.stem}") for one in scripts}
     before = ["", *sorted(found)]
 
@@ -67,12 +67,12 @@ def test_each_migration_is_named_after_its_revision() -> None:
 
 def test_a_baseline_that_is_changed_gets_a_revision_of_its_own() -> None:
     """Or a database made before would be taken for one made since, and fail at the first column that it has not."""
-    folder = Path(m0108_baseline.__file__).parent
+    folder = Path(m0109_baseline.__file__).parent
     digest = sha256((folder / "baseline.sql").read_bytes()).hexdigest()
 
-    assert (m0108_baseline.revision, digest) == (
-        "0108",
-        "8ebe5eadcaf7d9d10beeca8204e61daa3cdd9d973c3a6dc72a50d6746a15a620",
+    assert (m0109_baseline.revision, digest) == (
+        "0109",
+        "96f91d5c14e31c8dac0e77e117a008945e797915b590db659a57c192002350ae",
     )
 
 

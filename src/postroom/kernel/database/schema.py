@@ -165,7 +165,7 @@ def newest() -> str:
 
 @cache
 def _revisions() -> tuple[str, ...]:
-    """Newest first. They come with the program: each is a file that is named after it, as m0108_baseline.py is."""
+    """Newest first. They come with the program: each is a file that is named after it, as m0109_baseline.py is."""
     scripts = files("postroom.kernel.database").joinpath("migrations", "versions").iterdir()
     return tuple(sorted((one.name[1:5] for one in scripts if one.name[1:5].isdecimal()), reverse=True))
 

@@ -183,6 +183,8 @@ CREATE INDEX ix_attention_log_accepted ON {shared}attention_log (person) WHERE k
 
 CREATE INDEX ix_attention_log_facts ON {shared}attention_log (notice, at) WHERE notice IS NULL;
 
+CREATE INDEX ix_attention_log_held ON {shared}attention_log (at, notice) WHERE kind IN ('hold', 'join_digest');
+
 CREATE INDEX ix_attention_log_notice ON {shared}attention_log (notice, seq);
 
 CREATE INDEX ix_attention_log_person_at ON {shared}attention_log (person, at);

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from postroom.kernel.database.schema import on_postgres, run
 
-revision = "0108"
+revision = "0109"
 down_revision = None
 
 
