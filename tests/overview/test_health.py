@@ -66,7 +66,7 @@ async def test_what_the_machine_needs_is_folded_away(site: Site) -> None:
 async def test_the_last_day_is_drawn_and_told_in_a_table(site: Site) -> None:
     page = await site.signed_in(path="/health")
     day = page.locator("section", has=page.get_by_role("heading", name="The last 24 hours"))
-    await expect(day.locator("svg rect")).to_have_count(1)
+    await expect(day.locator("svg rect")).to_be_visible()
     await day.get_by_text("The same as a table").click()
 
     await expect(page.locator("#figures tbody tr").first).to_contain_text("50 %")
@@ -76,6 +76,7 @@ async def test_what_was_sent_held_and_asked_is_drawn_by_day(site: Site) -> None:
     await ask(site.home)
     page = await site.signed_in(path="/health")
     days = page.locator("section", has=page.get_by_role("heading", name="Day by day"))
+    await expect(days.locator("svg rect").first).to_be_visible()
     await expect(days.locator("svg rect")).to_have_count(2)
     await days.get_by_text("The same as a table").click()
 
