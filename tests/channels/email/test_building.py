@@ -127,6 +127,16 @@ def test_any_name_is_read_back_and_none_becomes_a_header(name: str) -> None:
     assert all(len(line) <= 998 for line in content.split(b"\r\n"))
 
 
+def test_an_encoded_word_in_a_name_stays_the_letters_it_is() -> None:
+    """Python's own writer of headers decodes it, line ends and all."""
+    from postroom.channels.email.building import with_files
+
+    file = replace(LOG, name="=?utf-8?q?x=0D=0ABcc:_eve@evil.example?=.txt")
+    [part] = channel().prepare(message(attachments=(file,)))
+
+    assert b"\nBcc:" not in with_files(part, [b"x"]).content
+
+
 @pytest.mark.requirement("content:files-same-bytes")
 async def test_a_second_try_is_the_same_mail() -> None:
     async with MailServer() as server:
