@@ -24,12 +24,13 @@ from postroom.inbox.model import Preferences
 from postroom.inbox.preferences import changed
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.running.files import replace_file
 from postroom.kernel.running.terminal import Database, Home, Json, Redis, Roster, bar, complain, say, say_json
 from postroom.kernel.values.errors import Mistyped, SettingsError, StoreUnavailable, UserError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.principal import Principal, Role
 from postroom.settings import Settings
-from postroom.settings.connections import home_of, replace_file
+from postroom.settings.connections import home_of
 from postroom.settings.load import from_process, source_of
 
 if TYPE_CHECKING:

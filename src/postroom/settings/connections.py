@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, urlsplit
+
+from postroom.kernel.running.files import replace_file
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
@@ -63,24 +64,7 @@ def changing(home: Path) -> Iterator[dict[str, Any]]:
     if json.dumps(document, sort_keys=True) != before:
         home.mkdir(parents=True, exist_ok=True)
         written = (json.dumps(document, indent=2, sort_keys=True) + "\n").encode()
-        replace_file(home / _NAME, written, 0o600)
-
-
-def replace_file(path: Path, content: bytes, mode: int) -> None:
-    """All of it or nothing, with this mode from the first byte on."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    beside.unlink(missing_ok=True)
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.chmod(mode)
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+        replace_file(home / _NAME, written)
 
 
 class NoHousehold(Exception):

@@ -36,9 +36,6 @@ class HttpPeer:
         self._session: aiohttp.ClientSession | None = None
         self._ids = itertools.count(1)
 
-    async def connect(self) -> None:
-        """Connections are made when needed."""
-
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()

@@ -14,8 +14,9 @@ from typing import Any, Final
 from postroom.agents.connect import texts
 from postroom.agents.connect.clients import ClientFile, FileKind, Scope
 from postroom.agents.connect.texts import NotReadable
+from postroom.kernel.running.files import replace_file
 from postroom.kernel.values.errors import UserError
-from postroom.settings.connections import changing, read_all, replace_file
+from postroom.settings.connections import changing, read_all
 
 # The text before, the text after, and nothing else.
 

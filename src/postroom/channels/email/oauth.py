@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import fcntl
 import hashlib
 import json
-import os
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -23,9 +21,9 @@ from cryptography.exceptions import InvalidTag
 from postroom.channels.email.kind import EmailAccount, EmailSettings
 from postroom.kernel.http.answers import json_object
 from postroom.kernel.http.tokens import Granted, NotGranted, granted, send_form
+from postroom.kernel.running.files import alone_with, replace_file
 from postroom.kernel.running.process import Seal, household_key
 from postroom.kernel.values.errors import CredentialsRefused, TargetUnavailable
-from postroom.settings.connections import replace_file
 
 # Whom one asks for access to a mailbox, where, and for what.
 
@@ -129,19 +127,12 @@ class GrantFile:
     def write(self, grant: Grant) -> None:
         """As a whole or not at all: a token that was renewed may be the only one that is still good."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_file(self.path, self._seal.seal(json.dumps(asdict(grant)), self._about).encode(), 0o600)
+        replace_file(self.path, self._seal.seal(json.dumps(asdict(grant)), self._about).encode())
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """Several processes send: one of them renews, and the others find it done."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with open(self.path.with_suffix(".lock"), "w", opener=_private) as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+        return alone_with(self.path)
 
 
 # Where the grant of a mail account lies, and which provider gave it.

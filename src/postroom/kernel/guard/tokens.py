@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -15,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
+from postroom.kernel.running.files import alone_with, replace_file
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.principal import OPERATOR, Principal, Role, SessionId, SessionPrincipal
@@ -174,35 +174,6 @@ def _is_token(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and len(value) >= _SHORTEST
 
 
-# Files that only their owner can read.
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """One process changes the file at a time, so that none takes back what another has just made."""
-    lock = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
-
-
-def _replace(path: Path, text: str) -> None:
-    """Never readable by others, not even for a moment; never half-written."""
-    beside = path.with_suffix(f".{secrets.token_hex(4)}")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-
-
 # When each token was last used: noted in memory, written beside the token file now and then.
 
 WRITE_SECONDS: Final = 60.0
@@ -228,12 +199,12 @@ class LastUse:
         """Several processes write the same file; the latest use counts, and revoked tokens are forgotten."""
         if not noted:
             return
-        with _alone(self._path):
+        with alone_with(self._path):
             times = self.read()
             for token_id, used_us in noted.items():
                 times[token_id] = max(times.get(token_id, ""), to_text(used_us))
             known_times = {token_id: at for token_id, at in times.items() if token_id in known}
-            _replace(self._path, json.dumps(known_times, indent=2, sort_keys=True) + "\n")
+            replace_file(self._path, (json.dumps(known_times, indent=2, sort_keys=True) + "\n").encode())
 
     def read(self) -> dict[str, str]:
         try:
@@ -388,12 +359,12 @@ class TokenFile:
     @contextmanager
     def _changing(self) -> Iterator[_Document]:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(self._path):
+        with alone_with(self._path):
             document = self._read()
             before = document.text()
             yield document
             if document.text() != before or self._is_open_to_others():
-                _replace(self._path, document.text())
+                replace_file(self._path, document.text().encode())
                 self._seen_in = None  # our own changes count in the same turn
 
     def _is_open_to_others(self) -> bool:
