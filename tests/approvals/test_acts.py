@@ -400,8 +400,9 @@ async def test_an_answer_to_somebody_who_really_wrote_needs_nobody(home: Path) -
 async def test_a_replay_by_a_person_sends_what_was_approved_without_asking_again(home: Path) -> None:
     async with gated_household(home, {"retry": {"max_attempts": 1}}) as gated:
         base = gated.household.addresses["sandbox"].removesuffix("/")
-        await gated.http.post(f"{base}/faults", json={"channel": "telegram", "times": 1, "status": 503})
-        action_id = await approval_tools_parked(gated)
+        await gated.http.post(f"{base}/faults", json={"channel": "email", "times": 1, "status": 451})
+        # By mail, because the owner's card leaves by Telegram and must not meet the fault.
+        action_id = await approval_tools_parked(gated, channel="email", recipient="x@y.example")
         await gated.decide("approve_action", action_id=action_id, edits={"message": "At nine"})
         assert (await settled(gated, action_id))["status"] == "dead_lettered"
         [letter] = (await gated.decide("messenger_dead_letter_list"))["dead_letters"]
@@ -412,7 +413,8 @@ async def test_a_replay_by_a_person_sends_what_was_approved_without_asking_again
 
         assert by_model["status"] == "refused"
         assert (await settled(gated, replayed["replayed_delivery_id"]))["status"] == "delivered"
-        assert await texts(gated) == ["At nine"]
+        [mail] = [one for one in await gated.received("email/messages") if "x@y.example" in one["recipients"]]
+        assert mail["body"].strip() == "At nine"
 
 
 async def test_the_owner_is_told_once_of_what_waits_and_of_the_next_after_a_decision(home: Path) -> None:
