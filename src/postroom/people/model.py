@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Final
@@ -39,6 +39,11 @@ class PersonAddress:
     verified_at_us: int | None = None
     label: str = ""
     came_back: ClosedAddress | None = field(default=None, compare=False)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The same for all ways of writing it."""
+        return self.channel, folded(self.address)
 
     @property
     def closed(self) -> ClosedAddress | None:
@@ -135,7 +140,7 @@ def distinct(addresses: Iterable[PersonAddress]) -> tuple[PersonAddress, ...]:
     """Each once, the one that is tried first; in the order in which they are read again."""
     kept: dict[tuple[str, str], PersonAddress] = {}
     for one in sorted(addresses, key=lambda place: place.rank):
-        kept.setdefault((one.channel, folded(one.address)), one)
+        kept.setdefault(one.key, one)
     return tuple(kept.values())
 
 
@@ -154,22 +159,23 @@ def with_proof(person: Person, channel: str, address: str, now_us: int) -> NewPe
             replace(one, verified_at_us=now_us) if is_at(one, channel, address) else one for one in person.addresses
         ]
         return replace(person.as_written, addresses=tuple(places))
-    if len(person.addresses) >= MAX_ADDRESSES:
-        raise Refused.of(Code.SCHEMA_INVALID, [FieldError("addresses", f"may be {MAX_ADDRESSES} at most", "too_many")])
     new = PersonAddress(channel=channel, address=address.strip(), verified_at_us=now_us)
-    place = _before(person.addresses, channel)
-    return replace(person.as_written, addresses=ranked([*person.addresses[:place], new, *person.addresses[place:]]))
+    return with_new(person, new, before=lambda one: one.channel == channel and one.verified_at_us is None)
+
+
+def with_new(person: Person, new: PersonAddress, *, before: Callable[[PersonAddress], bool]) -> NewPerson:
+    """Before the first of those, or else behind all others."""
+    places = person.addresses
+    if len(places) >= MAX_ADDRESSES:
+        raise Refused.of(Code.SCHEMA_INVALID, [FieldError("addresses", f"may be {MAX_ADDRESSES} at most", "too_many")])
+    at = next((place for place, one in enumerate(places) if before(one)), len(places))
+    return replace(person.as_written, addresses=ranked([*places[:at], new, *places[at:]]))
 
 
 def with_first(person: Person, channel: str, address: str) -> NewPerson:
     """The others follow in their order."""
     places = sorted(person.addresses, key=lambda one: not is_at(one, channel, address))
     return replace(person.as_written, addresses=ranked(places))
-
-
-def _before(addresses: tuple[PersonAddress, ...], channel: str) -> int:
-    unproved = (place for place, one in enumerate(addresses) if one.channel == channel and one.verified_at_us is None)
-    return next(unproved, len(addresses))
 
 
 def ranked(places: Iterable[PersonAddress]) -> tuple[PersonAddress, ...]:

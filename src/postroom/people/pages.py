@@ -216,12 +216,8 @@ def contacts_section(pages: ContactPages) -> ConsoleSection:
 
 async def moved(visit: Visit) -> Response:
     """People were called contacts once; links to there still lead to them."""
-    rest = visit.path.get("rest", "")
-    return visit.go("/people" + (f"/{quote(rest)}" if rest else "") + _asked(visit))
-
-
-def _asked(visit: Visit) -> str:
-    return f"?{visit.request.url.query}" if visit.request.url.query else ""
+    rest, asked = visit.path.get("rest", ""), visit.request.url.query
+    return visit.go("/people" + (f"/{quote(rest)}" if rest else "") + (f"?{asked}" if asked else ""))
 
 
 def has_book(who: Principal) -> bool:

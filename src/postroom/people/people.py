@@ -210,7 +210,7 @@ class People:
             return new_person(edit(person.as_written), self.forms, person)
 
         known = await self.get(person_id)
-        await self._refuse_proved(person_id, edited(known), {_place(one) for one in known.addresses})
+        await self._refuse_proved(person_id, edited(known), {one.key for one in known.addresses})
         found = await self.store.change(self.book, person_id, edited, now_us=self.clock.now_us())
         if found is None:
             raise no_person()
@@ -231,13 +231,9 @@ class People:
     ) -> None:
         """An address that another person has proved to be theirs is not written down for anybody else."""
         for one in new.addresses:
-            if _place(one) not in kept and any(
+            if one.key not in kept and any(
                 other.id != person_id and has_proved(other, one.channel, one.address)
                 for other in await self.store.at(self.book, one.channel, one.address)
             ):
                 error = f"the one on {one.channel} is verified for another person"
                 raise Refused.of(Code.CONTACT_EXISTS, [FieldError("addresses", error, "taken")])
-
-
-def _place(one: PersonAddress) -> tuple[str, str]:
-    return one.channel, folded(one.address)

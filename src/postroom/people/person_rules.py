@@ -102,13 +102,13 @@ def _addresses(
     if len(written) > MAX_ADDRESSES:
         complaints.append(FieldError("addresses", f"may be {MAX_ADDRESSES} at most", "too_many"))
         return ()
-    kept = {(one.channel, folded(one.address)): one for one in (before.addresses if before else ())}
+    kept = {one.key: one for one in (before.addresses if before else ())}
     found: dict[tuple[str, str], PersonAddress] = {}
     for place, given in enumerate(written):
         one = _address(f"addresses.{place}", given, forms, kept, complaints)
         if one is None:
             continue
-        if (key := (one.channel, folded(one.address))) in found:
+        if (key := one.key) in found:
             complaints.append(FieldError(f"addresses.{place}.address", "is given twice", "duplicate"))
         found[key] = one
     return tuple(sorted(found.values(), key=lambda one: one.rank))

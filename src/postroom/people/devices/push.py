@@ -22,14 +22,12 @@ from postroom.message.channel import Outbound
 from postroom.message.outgoing import Outcome, Outgoing
 from postroom.people.model import (
     MOST_NAME_CHARACTERS,
-    NewPerson,
     NotifiedMessage,
-    Person,
+    PersonAddress,
     PushDevice,
     PushSubscription,
     is_at,
-    ranked,
-    with_proof,
+    with_new,
 )
 from postroom.people.store.people import StoredPeople
 from postroom.people.store.tables import push_devices
@@ -119,7 +117,9 @@ class StoredPushDevices:
             if row := writer.connection.execute(same).first():
                 _forget(writer, read(PushDevice, row))
             person = writer.person(person_id)
-            writer.update(person, _with_device(person, channel, new_id, name, now_us))
+            address = PersonAddress(channel=channel, address=new_id, verified_at_us=now_us, label=name)
+            # before the person's other devices, and behind every other way to reach them
+            writer.update(person, with_new(person, address, before=lambda one: one.channel == channel))
             sealed = self._seal.seal(json.dumps(asdict(subscription)), new_id)
             writer.connection.execute(insert(push_devices), values(made, sealed=sealed))
             return made
@@ -178,15 +178,6 @@ class StoredPushDevices:
 
 def mark_of(endpoint: str) -> str:
     return sha256(endpoint.encode()).hexdigest()
-
-
-def _with_device(person: Person, channel: str, device_id: str, name: str, now_us: int) -> NewPerson:
-    """Before the person's other devices, and behind every other way to reach them."""
-    known = with_proof(person, channel, device_id, now_us).addresses
-    others = [one for one in known if not is_at(one, channel, device_id)]
-    new = next(replace(one, label=name) for one in known if is_at(one, channel, device_id))
-    place = next((number for number, one in enumerate(others) if one.channel == channel), len(others))
-    return replace(person.as_written, addresses=ranked([*others[:place], new, *others[place:]]))
 
 
 def _forget(writer: BookWriter, device: PushDevice) -> None:

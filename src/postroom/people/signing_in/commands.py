@@ -260,7 +260,6 @@ def _row(one: Held, used: str | None) -> tuple[str, ...]:
 
 
 def _ago(moment: str) -> str:
-
     return relative(parse_text(moment), SystemClock().now_us())
 
 
@@ -376,7 +375,6 @@ def _principal(name: str | None, tokens: TokenFile) -> Principal | None:
 
 
 async def _person(store: Store, name: str, tokens: TokenFile) -> ModelPerson:
-
     found: Sequence[ModelPerson] = await store.people.find(HOUSEHOLD_OWNER, name)
     if len(found) == 1:
         return found[0]
@@ -405,7 +403,6 @@ def ensure_connection(settings: SettingsGlance, program: str, serves: str) -> Co
 
 def forget_connection(settings: SettingsGlance, program: str) -> bool:
     """Its token counts no more, when it is one of this machine's household."""
-
     known = connection_of(settings.home, program)
     if known is None:
         return False
@@ -427,7 +424,6 @@ def _elsewhere(settings: SettingsGlance, program: str) -> Connection | None:
 
 
 def _here(settings: SettingsGlance, program: str, serves: str) -> Connection:
-
     tokens, url = TokenFile(settings.tokens_file), settings.own_api_url
     known = connection_of(settings.home, program)
     held = next((one for one in tokens.held() if known and one.token == known.token), None)
@@ -440,7 +436,6 @@ def _here(settings: SettingsGlance, program: str, serves: str) -> Connection:
 def _program_token_person(home: Path, serves: str) -> str:
     if serves == OWNER:
         return OWNER
-
     from postroom.household.people import id_of
 
     found = asyncio.run(id_of(_settings(str(home)), serves))

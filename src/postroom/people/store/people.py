@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, false, insert, or_, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Select, and_, delete, false, insert, or_, select, update
 
 from postroom.kernel.database.engine import Database, write_twice
 from postroom.kernel.database.rows import read, values
@@ -279,19 +279,21 @@ def _reading(owner_agent: str, ids: Select[Any]) -> Callable[[Connection], list[
     return lambda connection: read_people(connection, owner_agent, sorted(set(connection.execute(ids).scalars())))
 
 
-def _begin(owner_agent: str, words: str) -> ColumnElement[bool]:
-    """However it is written; what has no letters begins no name."""
+def _forms(words: str) -> list[tuple[Column[str], str]]:
+    """Where a name is looked for however it is written, and by what; nowhere for what has no letters."""
     keys = keys_of(words)
-    forms = [(_NAMES.folded, keys.folded), (_NAMES.latin, keys.latin)]
-    fitting = [column.startswith(form, autoescape=True) for column, form in forms if form]
+    return [(column, form) for column, form in ((_NAMES.folded, keys.folded), (_NAMES.latin, keys.latin)) if form]
+
+
+def _begin(owner_agent: str, words: str) -> ColumnElement[bool]:
+    fitting = [column.startswith(form, autoescape=True) for column, form in _forms(words)]
     return people.c.id.in_(select(_NAMES.contact_id).where(_NAMES.owner_agent == owner_agent, or_(false(), *fitting)))
 
 
 def _containing(owner_agent: str, words: str) -> Select[Any]:
-    """In a name however it is written, or in an address; a word that is no name has no letters to look for."""
-    keys, typed = keys_of(words), folded(words.strip())
-    forms = [(_NAMES.folded, keys.folded), (_NAMES.latin, keys.latin)]
-    named = [column.contains(form, autoescape=True) for column, form in forms if form]
+    """In a name or in an address."""
+    typed = folded(words.strip())
+    named = [column.contains(form, autoescape=True) for column, form in _forms(words)]
     places = select(person_addresses.c.person_id).where(
         person_addresses.c.owner_agent == owner_agent, person_addresses.c.folded.contains(typed, autoescape=True)
     )

@@ -63,13 +63,13 @@ def _against(connection: Connection, owner_agent: str, new: NewPerson, seed: See
 def _differing(new: NewPerson, known: Person) -> tuple[str, ...]:
     """Only what the file does say counts."""
     names = {normalise(name) for name in (known.name, *known.aliases)}
-    here = {(one.channel, folded(one.address)) for one in known.addresses}
+    here = {one.key for one in known.addresses}
     fields = [
         ("name", bool(new.name) and new.name != known.name),
         ("aliases", any(normalise(alias) not in names for alias in new.aliases)),
         ("agent", new.agent_address not in (None, known.agent_address)),
         ("trusted", new.role is not PersonRole.OWNER and new.trusted != known.trusted),
-        *((one.channel, (one.channel, folded(one.address)) not in here) for one in new.addresses),
+        *((one.channel, one.key not in here) for one in new.addresses),
     ]
     return tuple(name for name, differs in fields if differs)
 
@@ -172,8 +172,8 @@ def _is_proved(known: Person, new: NewPerson) -> bool:
 
 def _beside_what_is_known(new: NewPerson, known: Person) -> NewPerson:
     """What the file does not speak of stays: the zone, the inbox's address, and that an address was proved."""
-    before = {(one.channel, folded(one.address)): one for one in known.addresses}
-    now = {(one.channel, folded(one.address)): one for one in new.addresses}
+    before = {one.key: one for one in known.addresses}
+    now = {one.key: one for one in new.addresses}
     places = [_as_proved(one, before.get(key)) for key, one in now.items()]
     places += [one for key, one in before.items() if one.label == INBOX and key not in now]
     return replace(

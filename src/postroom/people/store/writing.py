@@ -241,7 +241,7 @@ def _columns(new: NewPerson, address: str) -> dict[str, Any]:
 
 def said(person: NewPerson) -> str:
     """As far as the settings file could have said it: that an address was proved is no contradiction to the file."""
-    places = sorted((one.channel, folded(one.address), one.rank) for one in person.addresses)
+    places = sorted((*one.key, one.rank) for one in person.addresses)
     parts = [person.name, list(person.aliases), person.agent_address, str(person.role), person.trusted]
     return json.dumps([*parts, person.zone, person.language, places], ensure_ascii=False)
 
