@@ -13,7 +13,6 @@ from chaos.rig import Rig
 from chaos.talks.said import Said, Talks, judged
 from postroom.butlers.store import sessions
 from postroom.conversations.model import InboundStatus
-from postroom.conversations.mute_and_snooze import SENTENCE
 from postroom.conversations.store import inbound_messages
 from postroom.conversations.texts import ENGLISH
 from postroom.delivery.store.tables import delivery_requests
@@ -48,7 +47,7 @@ async def talks(rig: Rig, store: Store, written: Sequence[Written]) -> Talks:
     rows = await store.database.read(_rows)
     answers: dict[int, list[int]] = {}
     for one in await rig.provider.listed("telegram"):
-        is_answer = one["text"] != SENTENCE and _INTERRUPTED not in one["text"]
+        is_answer = one["text"] != ENGLISH.stranger and _INTERRUPTED not in one["text"]
         if one["reply_to_message_id"] is not None and is_answer:
             answers.setdefault(int(one["reply_to_message_id"]), []).append(int(one["message_id"]))
     return judged([_said(one, rows.get((one.chat, str(one.message_id))), answers) for one in written])

@@ -20,7 +20,7 @@ from tests.services.warm_process import WarmProcess
 from postroom.butlers.model import TERMINAL, Ended, Session, SessionEvent, SessionStatus, Transcript
 from postroom.butlers.runtimes.process import kill_stragglers
 from postroom.butlers.sessions import SessionLimits, judge, not_started, request_text, session_prompt
-from postroom.conversations.mute_and_snooze import SENTENCE
+from postroom.conversations.texts import ENGLISH
 from postroom.kernel.values.errors import ErrorClass, OverloadRejected, TargetUnavailable, ValidationError
 from postroom.kernel.values.principal import OPERATOR, SessionId, SessionPrincipal
 
@@ -190,7 +190,9 @@ async def test_a_model_answers_the_conversation_its_session_was_routed_for(
         (call,) = session.transcript["tool_calls"]
         assert (call["tool"], call["ok"]) == ("notify", True)
         assert json.loads(call["answer"])["request_context"]["request_id"] == CONTEXT["request_id"]
-        (message,) = [one for one in await phone(butler) if one["text"] != SENTENCE]  # no part takes what came in
+        (message,) = [
+            one for one in await phone(butler) if one["text"] != ENGLISH.stranger
+        ]  # no part takes what came in
         assert message["text"].endswith("It is at noon.")
         assert message["chat_id"] == "4711"
 

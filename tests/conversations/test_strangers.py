@@ -12,7 +12,7 @@ from tests.conversations.room import Room, written
 from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.conversations.mute_and_snooze import SENTENCE
+from postroom.conversations.texts import ENGLISH
 
 DAY_SECONDS = 86_400
 
@@ -44,7 +44,7 @@ async def test_somebody_who_writes_to_the_bot_gets_one_sentence_a_day_and_no_wor
             await write(home, "And I?", chat_id=5151)
             messages = await answered(home, 2)
 
-        assert (message["chat_id"], message["text"]) == ("4242", SENTENCE)
+        assert (message["chat_id"], message["text"]) == ("4242", ENGLISH.stranger)
         assert message["reply_to_message_id"] == first
         assert sorted(one["chat_id"] for one in messages) == ["4242", "5151"]
         rows = home.rows("delivery_requests")

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from postroom.conversations.mute_and_snooze import SENTENCE
+from postroom.conversations.texts import ENGLISH
 from postroom.household.console import RunningHousehold
 from postroom.household.household import running
 from postroom.household.people import KnownPerson, id_of, known_person, opened_people, seeds, signing_in
@@ -268,7 +268,7 @@ async def test_in_a_group_nothing_is_said_and_a_stranger_learns_nothing(pairing_
     await write(pairing_house, code, chat_id="5003", forwarded=True)
     await write(pairing_house, code, chat_id="5004", from_is_bot=True)
     await write(pairing_house, "ABCD2345", chat_id="5005")
-    assert await said_to(pairing_house, "5005") == [SENTENCE]
+    assert await said_to(pairing_house, "5005") == [ENGLISH.stranger]
     assert await places(pairing_house, ben) == []
     assert not [one for one in await pairing_house.received() if str(one["chat_id"]) == "-100555"]
 
@@ -289,7 +289,7 @@ async def test_who_guesses_ten_times_is_not_helped_by_the_right_code(pairing_hou
 
     assert "verified as yours" in (await said_to(pairing_house, "5007"))[0]
     assert await places(pairing_house, carl) == [("telegram", "5007", True)]
-    assert await said_to(pairing_house, "5006") == [SENTENCE]
+    assert await said_to(pairing_house, "5006") == [ENGLISH.stranger]
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -342,7 +342,7 @@ async def test_by_mail_a_link_is_sent_that_only_a_press_of_its_button_confirms(p
 async def test_here_is_answered_and_reorders_only_for_the_one_who_has_proved_it(pairing_house: Living) -> None:
     gus = await person(pairing_house, "Gus", "email:gus@example.org")
     await write(pairing_house, "/here", chat_id="5010")
-    assert await said_to(pairing_house, "5010") == [SENTENCE]
+    assert await said_to(pairing_house, "5010") == [ENGLISH.stranger]
     await write(pairing_house, await code_of(pairing_house, gus), chat_id="5010")
     await said_to(pairing_house, "5010", 2)
 

@@ -11,7 +11,6 @@ import pytest_asyncio
 
 from postroom.channels import shared
 from postroom.channels.slack.listening import WORDS
-from postroom.conversations.mute_and_snooze import SENTENCE
 from postroom.conversations.texts import ENGLISH, GERMAN
 from postroom.household.delivery import opened_lookups
 from postroom.overview.commands import timeline
@@ -298,7 +297,7 @@ async def test_nothing_runs_for_strangers_forwards_and_bots(house: Talking) -> N
     await house.write(2009, order, from_is_bot=True)
     await house.write(2010, order, from_id=7002)
 
-    assert [one["text"] for one in await house.said(7001)] == [SENTENCE]
+    assert [one["text"] for one in await house.said(7001)] == [ENGLISH.stranger]
     assert [one["text"] for one in await house.said(2008)] == [ENGLISH.forwarded]
     await house.kept(2009, "refused")
     await house.kept(2010, "refused")

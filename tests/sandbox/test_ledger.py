@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import stat
 from pathlib import Path
 
@@ -21,19 +20,6 @@ def test_nobody_else_may_read_the_file(tmp_path: Path) -> None:
     SandboxLedger(path).close()
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_the_numbers_of_an_earlier_file_go_on(tmp_path: Path) -> None:
-    path = tmp_path / "sandbox.db"
-    old = sqlite3.connect(path, isolation_level=None)
-    old.execute("create table telegram_messages (message_id integer primary key autoincrement, text)")
-    old.execute("insert into telegram_messages (message_id, text) values (41, 'before')")
-    old.close()
-
-    for number in (42, 43):
-        ledger = SandboxLedger(path)
-        assert ledger.keep(HELLO).number == number
-        ledger.close()
 
 
 def test_a_message_whose_update_cannot_be_written_is_not_kept() -> None:

@@ -1,13 +1,15 @@
-"""What channels over HTTP have in common: a provider's API, its refusals, questions, presses, and people's files."""
+"""What channels over HTTP have in common: a provider's API, its refusals, presses, people's files, what was heard."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 import structlog
 
@@ -15,7 +17,7 @@ from postroom.channels.shared import MultipartForm
 from postroom.kernel.http.answers import JsonObject, provider_words
 from postroom.kernel.http.call import HttpAnswer, HttpCall
 from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
-from postroom.message.inbound import InboundFile
+from postroom.message.inbound import InboundEvent, InboundFile, Listened
 
 _Answer = TypeVar("_Answer")
 _JSON: Final = {"Content-Type": "application/json"}
@@ -27,10 +29,20 @@ Meaning = Callable[[HttpAnswer, str, datetime], PostroomError]
 
 def base_url(url: str, problem: str) -> str:
     """Without a slash at its end; raises ValueError with `problem`, for a URL may hold a secret."""
-    base = urlsplit(url)
-    if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
+    base = web_address_in(url)
+    if base is None or base.username or base.query or base.fragment:
         raise ValueError(problem)
     return url.rstrip("/")
+
+
+def web_address_in(url: str, schemes: Collection[str] = ("http", "https")) -> SplitResult | None:
+    """None for what no request could go to."""
+    try:
+        parts = urlsplit(url)
+        is_one = parts.scheme in schemes and parts.hostname and parts.port != 0
+    except ValueError:
+        return None
+    return parts if is_one and url.isprintable() and " " not in url else None
 
 
 class ProviderApi:
@@ -210,3 +222,55 @@ def is_at(url: object, *hosts: str) -> bool:
     if found is None or found.scheme not in ("https", "http") or not found.hostname or found.username:
         return False
     return any(found.hostname == host or found.hostname.endswith(f".{host}") for host in hosts)
+
+
+# What came over a connection that a provider holds open, until it has been handled.
+
+
+class HeardEvents:
+    """
+    Each event has a place in a count that never goes back.
+
+    The count is microseconds since 1970, so that it goes on growing over a restart.
+    """
+
+    def __init__(self, now_us: Callable[[], int]) -> None:
+        self._now_us = now_us
+        self._last = 0
+        self._waiting: deque[tuple[int, InboundEvent, Any]] = deque()
+        self._news = asyncio.Event()
+
+    @property
+    def count(self) -> int:
+        return len(self._waiting)
+
+    def add(self, event: InboundEvent, envelope: Any = None) -> None:
+        """`envelope` is what the provider is told of once the event is handled."""
+        self._last = max(self._now_us(), self._last + 1)
+        self._waiting.append((self._last, event, envelope))
+        self._news.set()
+
+    def handled_before(self, position: int | None) -> list[Any]:
+        """
+        The envelopes of what was handled.
+
+        A position beyond our own clock is from before the clock was set back; we go on from there.
+        """
+        if position is None:
+            return []
+        handled = []
+        while self._waiting and self._waiting[0][0] < position:
+            handled.append(self._waiting.popleft()[2])
+        self._last = max(self._last, position)
+        if not self._waiting:
+            self._news.clear()
+        return handled
+
+    async def some(self) -> None:
+        await self._news.wait()
+
+    def listened(self, *, everything: bool = True) -> Listened:
+        """Shown again until a look beyond its position says that it was handled."""
+        position = self._waiting[-1][0] + 1 if self._waiting else None
+        events = tuple(event for _, event, _ in self._waiting)
+        return Listened(events=events, position=position, everything=everything)

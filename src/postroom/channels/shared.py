@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import mimetypes
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from postroom.kernel.text.markdown import parse
-from postroom.kernel.text.rich import RichText, spelled
+from postroom.kernel.text.rich import RichText, is_emoji, spelled
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
     InternalError,
@@ -48,6 +49,22 @@ def web_links(text: str) -> RichText:
 def before_files(plain: list[Part], marked: list[Part], message: Message) -> list[Part]:
     """Before files a mark makes no part of its own: it would come where a file was."""
     return plain if message.attachments and len(marked) != len(plain) else marked
+
+
+def utf8_length(text: str) -> int:
+    return len(text.encode())
+
+
+def json_length(text: str) -> int:
+    """In bytes, between the quotes of JSON, where some characters become several."""
+    return utf8_length(json.dumps(text, ensure_ascii=False)) - 2
+
+
+def emoji_of(message: Message, fits: Callable[[str], object] = is_emoji) -> str:
+    emoji = (message.emoji or "").strip()
+    if not fits(emoji):
+        raise ValidationError("emoji must be exactly one emoji")
+    return emoji
 
 
 # What stands under them.

@@ -14,7 +14,6 @@ from postroom.attention.model import NoticeState
 from postroom.attention.reading import NoticeAct, NoticeView, read_button
 from postroom.conversations.history import StoredTalk
 from postroom.conversations.model import SentBefore
-from postroom.conversations.texts import ENGLISH
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.ids import seconds, to_datetime, to_us
@@ -192,9 +191,6 @@ def _seconds(length: str) -> int | None:
 
 
 # What people hear who write to us and cannot be helped: one polite sentence a day, as a reply where they wrote.
-
-
-SENTENCE: Final = ENGLISH.stranger
 
 
 def once_a_day(message: InboundMessage, words: str, day: str) -> Outgoing:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from postroom.channels.own import declared, own_channel
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.rules.limits import SCOPES
+from postroom.household.own_channel import declared, own_channel
 from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.errors import PostroomError, SettingsError, StoreUnavailable
 from postroom.message.attachment import FileContents

@@ -179,18 +179,7 @@ create table if not exists sandbox_files (
     sha256 text not null unique,
     content blob not null
 );
-insert into sandbox_numbers
-    select rtrim(replace(name, 'telegram_', ''), 's'), seq from sqlite_sequence
-    where name in ('telegram_messages', 'telegram_reactions', 'telegram_callbacks', 'emails') on conflict do nothing;
-drop table if exists telegram_messages;
-drop table if exists telegram_edits;
-drop table if exists telegram_reactions;
-drop table if exists telegram_callbacks;
-drop table if exists telegram_updates;
-drop table if exists emails;
-drop table if exists mailbox;
 """
-"""An earlier version had a table for each kind: what it kept is forgotten, and its numbers go on."""
 _NEXT: Final = (
     "insert into sandbox_numbers values (?, 1) on conflict (kind) do update set last = last + 1 returning last"
 )

@@ -15,12 +15,13 @@ from aiohttp import web
 
 from postroom import console
 from postroom.console.words import SafeLink, link_parts, safe_link
+from postroom.delivery.files.kinds import PICTURES
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import to_datetime
 from postroom.kernel.values.zones import known_zone, zone_word
 from postroom.sandbox.faults import SandboxParts
 from postroom.sandbox.person import SandboxPerson
-from postroom.sandbox.records import SHOWN_TYPES, ReceivedMail, TelegramMessage, given_file, with_room
+from postroom.sandbox.records import ReceivedMail, TelegramMessage, given_file, with_room
 from postroom.sandbox.telegram_objects import canonical_chat, keys
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class SandboxPage:
         )
         environment.globals |= {
             "emojis": _EMOJI,
-            "is_picture": SHOWN_TYPES.__contains__,
+            "is_picture": PICTURES.__contains__,
             "key_rows": _key_rows,
             "labels": _labels,
             "link_parts": link_parts,

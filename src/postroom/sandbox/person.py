@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from postroom.kernel.text.rich import utf16_length
 from postroom.kernel.values.fields import Fields, text_problem
 from postroom.sandbox.faults import SandboxParts
 from postroom.sandbox.ledger import SandboxLedger
@@ -20,7 +21,7 @@ from postroom.sandbox.records import (
     TelegramMessage,
     invalid,
 )
-from postroom.sandbox.telegram import CAPTION_LIMIT_UTF16, TEXT_LIMIT_UTF16, looks_like_emoji, utf16_units
+from postroom.sandbox.telegram import CAPTION_LIMIT_UTF16, TEXT_LIMIT_UTF16, looks_like_emoji
 from postroom.sandbox.telegram_objects import (
     Writer,
     callback_object,
@@ -268,7 +269,7 @@ def _flag(fields: Fields, name: str) -> bool:
 
 def _text(fields: Fields, most: int, *, required: bool) -> str:
     text = fields.text("text", maximum=most, required=required, blank=not required)
-    if utf16_units(text) > most:
+    if utf16_length(text) > most:
         fields.complain("text", f"must have at most {most} UTF-16 units", "too_long")
     return text
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 
 from aiohttp import web
 
+from postroom.delivery.files.kinds import PICTURES, shown_as_picture
 from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.ids import SECOND_US, to_text
@@ -284,13 +285,6 @@ def _is_number(text: str) -> bool:
 # Files on their way into the sandbox and out of it.
 
 _MAX_UPLOAD_BYTES: Final = 128 * 1_048_576
-SHOWN_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-_SIGNS: Final = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 
 
 def with_room(request: web.Request) -> web.Request:
@@ -304,7 +298,7 @@ def given_file(value: web.FileField) -> ArrivedFile:
 
 def shown(content: bytes, media_type: str) -> web.Response:
     """A picture as a picture, and anything else as bytes to save: nothing in it may run."""
-    is_picture = media_type in SHOWN_TYPES
+    is_picture = media_type in PICTURES
     headers = {
         "Content-Security-Policy": "default-src 'none'; sandbox",
         "X-Content-Type-Options": "nosniff",
@@ -315,8 +309,4 @@ def shown(content: bytes, media_type: str) -> web.Response:
 
 
 def picture_type(content: bytes) -> str:
-    """What the first bytes say, where they are a picture's."""
-    for sign, kind in _SIGNS:
-        if content.startswith(sign):
-            return kind
-    return "image/webp" if content[:4] == b"RIFF" and content[8:12] == b"WEBP" else ""
+    return shown_as_picture(content) or ""

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from postroom.kernel.http.answers import JsonBody
 from postroom.kernel.running.clock import Clock
+from postroom.kernel.text.rich import utf16_length
 from postroom.kernel.values.ids import seconds
 from postroom.sandbox.faults import FaultChannel, SandboxParts, cut
 from postroom.sandbox.ledger import SandboxLedger
@@ -246,10 +247,6 @@ def _named(*methods: _Method) -> dict[str, _Method]:
     return {method.__name__.replace("_", ""): method for method in methods}
 
 
-def utf16_units(text: str) -> int:
-    return len(text.encode("utf-16-le")) // 2
-
-
 def looks_like_emoji(text: str) -> bool:
     """Symbols only, joined the way emoji are joined; any letter, mark of punctuation or space is something else."""
     symbols = [character for character in text if character not in _EMOJI_JOINERS]
@@ -275,14 +272,14 @@ def _message_text(arguments: Arguments, too_long: str = "message is too long") -
     text = arguments.text("text")
     if not text.strip():
         raise bad_request("message text is empty")
-    if utf16_units(text) > TEXT_LIMIT_UTF16:
+    if utf16_length(text) > TEXT_LIMIT_UTF16:
         raise bad_request(too_long)
     return text
 
 
 def _caption_of(arguments: Arguments) -> str:
     caption = arguments.text("caption")
-    if utf16_units(caption) > CAPTION_LIMIT_UTF16:
+    if utf16_length(caption) > CAPTION_LIMIT_UTF16:
         raise bad_request("message caption is too long")
     return caption
 

@@ -11,9 +11,10 @@ import pytest
 from tests.channels.discord.fake_gateway import PATIENCE_SECONDS, FakeDiscord, Line
 from tests.patience import PATIENCE_SECONDS as PATIENCE_PATIENCE_SECONDS
 
-from postroom.channels.discord import gateway as heard_events
+from postroom.channels.discord import gateway as gateway_module
 from postroom.channels.discord.channel import Discord
-from postroom.channels.discord.gateway import Gateway, GatewayNeeds, GatewayStart, HeardEvents, inbound_event
+from postroom.channels.discord.gateway import Gateway, GatewayNeeds, GatewayStart, inbound_event
+from postroom.channels.provider import HeardEvents
 from postroom.kernel.values.errors import TargetUnavailable
 from postroom.message.inbound import Flag, InboundEvent, InboundMessage, Listened, Press
 
@@ -527,7 +528,7 @@ async def test_some_is_waited_for_again_once_all_is_handled() -> None:
 
 @pytest.mark.requirement("house:discord-gateway")
 async def test_what_there_is_no_room_for_comes_again_when_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heard_events, "MOST_WAITING", 1)
+    monkeypatch.setattr(gateway_module, "MOST_WAITING", 1)
     async with asyncio.timeout(PATIENCE_PATIENCE_SECONDS), FakeDiscord() as discord:
         channel = Discord("discord", "abc.def.ghi", discord.api)
         listening = asyncio.create_task(channel.listen(None, 10))

@@ -24,9 +24,9 @@ from postroom.channels.ntfy.building import (
     sequence_id,
     title_of,
     until_reset,
-    written_length,
 )
 from postroom.channels.ntfy.channel import Ntfy, Presses, found, since
+from postroom.channels.shared import json_length
 from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.values.errors import CredentialsRefused, ProviderThrottled, ValidationError
 from postroom.kernel.values.ids import DeliveryId
@@ -392,7 +392,7 @@ def test_words_and_tokens_stay_out_of_repr() -> None:
 def test_no_part_becomes_a_file_or_more_json_than_is_read(text: str) -> None:
     parts = parts_of(text, repeated=True)
     assert all(len(part.encode()) <= MESSAGE_BYTES for part in parts)
-    assert all(written_length(part) <= 5_100 for part in parts)
+    assert all(json_length(part) <= 5_100 for part in parts)
 
 
 def test_a_text_that_fits_is_left_alone() -> None:

@@ -19,12 +19,11 @@ from postroom.channels.slack.building import (
     escaped,
     marking_key,
     name_of,
-    parts,
+    plain_parts,
     rich_block,
     rich_parts,
     shortened,
     typed,
-    with_mark,
 )
 from postroom.channels.slack.web_api import SlackCall
 from postroom.kernel.text.rich import utf16_length
@@ -437,25 +436,25 @@ def test_nothing_that_slack_would_read_as_more_than_text_is_left(text: str) -> N
 
 @given(st.text(alphabet=st.sampled_from("ab &<>\n😀é"), min_size=1, max_size=9000))
 def test_every_part_fits_after_escaping_and_nothing_visible_is_lost(text: str) -> None:
-    pieces = parts(text)
+    pieces = plain_parts(text)
 
     assert all(utf16_length(escaped(piece)) <= PART_LIMIT for piece in pieces)
     assert "".join("".join(pieces).split()) == "".join(text.split())
 
 
 def test_a_text_of_ampersands_is_cut_where_it_fits() -> None:
-    assert [len(piece) for piece in parts("&" * 1500)] == [600, 600, 300]
+    assert [len(piece) for piece in plain_parts("&" * 1500)] == [600, 600, 300]
 
 
 def test_a_few_signs_that_are_written_longer_do_not_make_many_parts_of_few() -> None:
     text = "Tom & Ann say hello. " * 280
 
-    assert len(parts(text)) == 3
+    assert len(plain_parts(text)) == 3
 
 
 def test_the_mark_of_a_repetition_has_a_part_of_its_own_when_there_is_no_room() -> None:
-    assert with_mark(["short"], "(again)") == ["short\n\n(again)"]
-    assert with_mark(["x" * PART_LIMIT], "(again)") == ["x" * PART_LIMIT, "(again)"]
+    assert plain_parts("short", repeated=True) == [f"short\n\n{REPEAT_MARK}"]
+    assert plain_parts("x" * PART_LIMIT, repeated=True) == ["x" * PART_LIMIT, REPEAT_MARK]
 
 
 def test_what_is_too_long_is_shortened_by_what_it_is_written_as() -> None:

@@ -161,8 +161,8 @@ def test_what_never_fits_says_its_links_in_words() -> None:
 def test_the_mark_is_no_part_of_a_span() -> None:
     part = RichText("ab", (TextSpan(0, 2, SpanStyle.BOLD),))
 
-    assert with_mark([part], "(m)", 100) == [RichText("ab\n\n(m)", part.spans)]
-    assert with_mark([part], "(m)", 4) == [part, RichText("(m)")]
+    assert with_mark([part], "(m)", lambda _: True) == [RichText("ab\n\n(m)", part.spans)]
+    assert with_mark([part], "(m)", lambda _: False) == [part, RichText("(m)")]
 
 
 PIECES = [

@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 from postroom.channels.shared import (
     MultipartForm,
     check_text,
+    emoji_of,
     fits_a_button,
     form_files,
     form_of,
@@ -216,9 +217,7 @@ def _delete(place: str, number: str) -> DiscordRequest:
 
 
 def _reaction(message: Message) -> DiscordRequest:
-    emoji = (message.emoji or "").strip()
-    if not is_emoji(emoji) and not _OWN_EMOJI.fullmatch(emoji):
-        raise ValidationError("emoji must be exactly one emoji")
+    emoji = emoji_of(message, lambda one: is_emoji(one) or _OWN_EMOJI.fullmatch(one))
     about = _message_id(message)
     path = f"messages/{about}/reactions/{quote(emoji, safe='')}/@me"
     return DiscordRequest(act=ReceiptKind.REACTION, place=_place(message.address), method="PUT", path=path, about=about)

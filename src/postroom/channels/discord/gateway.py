@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Any, Final
 import aiohttp
 
 from postroom.channels.discord.building import BAD_TOKEN, USER, made_at_us, snowflake
+from postroom.channels.provider import HeardEvents
 from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, objects_in
 from postroom.kernel.values.errors import TargetUnavailable
 from postroom.message.inbound import Flag, InboundEvent, InboundFile, InboundMessage, Listened, Press
@@ -234,48 +234,6 @@ def _farewell(code: int | None) -> _Cut | _Barred:
     return _Cut(words, resumes=code not in _ANOTHER_SESSION)
 
 
-# What came over the Gateway and has not been handled yet, each with a place in a count that never goes back.
-
-MOST_WAITING: Final = 10_000
-
-
-class HeardEvents:
-    """The count is microseconds since 1970, so that it goes on growing over a restart."""
-
-    def __init__(self, now_us: Callable[[], int]) -> None:
-        self._now_us = now_us
-        self._last = 0
-        self._waiting: deque[tuple[int, InboundEvent]] = deque()
-        self._news = asyncio.Event()
-
-    @property
-    def is_full(self) -> bool:
-        return len(self._waiting) >= MOST_WAITING
-
-    def add(self, event: InboundEvent) -> None:
-        self._last = max(self._now_us(), self._last + 1)
-        self._waiting.append((self._last, event))
-        self._news.set()
-
-    def handled_before(self, position: int | None) -> None:
-        """A position beyond our own clock is from before the clock was set back; we go on from there."""
-        if position is None:
-            return
-        while self._waiting and self._waiting[0][0] < position:
-            self._waiting.popleft()
-        self._last = max(self._last, position)
-        if not self._waiting:
-            self._news.clear()
-
-    async def some(self) -> None:
-        await self._news.wait()
-
-    def listened(self) -> Listened:
-        if not self._waiting:
-            return Listened()
-        return Listened(events=[event for _, event in self._waiting], position=self._waiting[-1][0] + 1)
-
-
 # The connection to Discord's Gateway: opened when somebody listens, kept alive while events are handled.
 #
 # One task reads and sends heartbeats until the channel is closed. A cut is mended at once, once for each look, by
@@ -283,6 +241,7 @@ class HeardEvents:
 # sessions are counted by Discord, which takes a bot's token away after a thousand in a day, so a start that fails is
 # followed by a growing pause.
 
+MOST_WAITING: Final = 10_000
 _CONNECT_SECONDS: Final = 20.0
 _LARGEST_FRAME: Final = 16 * 1024 * 1024
 _CLOSE_SECONDS: Final = 1.0
@@ -450,7 +409,7 @@ class Gateway:
             self._failed_starts, self._unreached = 0, 0
             self._up.set()
         if event := self._parts.event(name, told, self._session.bot_id):
-            if self._heard.is_full:
+            if self._heard.count >= MOST_WAITING:
                 raise _Cut("more has come over Discord's gateway than can be handled")
             self._heard.add(event)
         if isinstance(sequence, int):

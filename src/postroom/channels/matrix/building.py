@@ -10,9 +10,9 @@ from typing import Final, assert_never
 from urllib.parse import quote
 
 from postroom.channels.matrix.kind import MATRIX
-from postroom.channels.shared import check_text, web_links, with_links
+from postroom.channels.shared import check_text, emoji_of, utf8_length, web_links, with_links
 from postroom.kernel.http.answers import JsonBody
-from postroom.kernel.text.rich import RichText, html_of, is_emoji, marked, pieces, readable, split
+from postroom.kernel.text.rich import RichText, html_of, marked, pieces, readable, split
 from postroom.kernel.values.errors import ValidationError
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, ReceiptKind
 from postroom.message.markup import Button, Markup, Revision
@@ -128,11 +128,8 @@ def _replacing(content: JsonBody, about: str) -> JsonBody:
 
 
 def _reaction(message: Message, place: str) -> MatrixCall:
-    emoji = (message.emoji or "").strip()
-    if not is_emoji(emoji):
-        raise ValidationError("emoji must be exactly one emoji")
     about = _thread(message)
-    relation = {"rel_type": "m.annotation", "event_id": about, "key": emoji}
+    relation = {"rel_type": "m.annotation", "event_id": about, "key": emoji_of(message)}
     return MatrixCall(
         act=ReceiptKind.REACTION,
         place=place,
@@ -162,11 +159,11 @@ def _contents(message: Message) -> list[JsonBody]:
         raise ValidationError("nothing on Matrix can be pressed, so an edit needs its words")
     links = _links(message.markup)
     if message.format is not Format.MARKDOWN:
-        parts = split(with_links(message.text, links), _LIMIT, _length)
-        return [_plain(one) for one in (marked(parts, REPEAT_MARK, _LIMIT, _length) if message.repeated else parts)]
+        parts = split(with_links(message.text, links), _LIMIT, utf8_length)
+        return [_plain(one) for one in (marked(parts, REPEAT_MARK, _LIMIT, utf8_length) if message.repeated else parts)]
     rich = web_links(message.text)
     rich = rich.followed_by(with_links(rich.text, links))
-    shown = [_formatted(part) for part in pieces(rich, split(rich.text, _LIMIT, _length))]
+    shown = [_formatted(part) for part in pieces(rich, split(rich.text, _LIMIT, utf8_length))]
     return [*shown, _plain(REPEAT_MARK)] if message.repeated else shown
 
 
@@ -199,7 +196,3 @@ def _formatted(part: RichText) -> JsonBody:
 
 def _fits(content: JsonBody) -> bool:
     return len(json.dumps(content, ensure_ascii=False).encode()) <= _MOST_CONTENT_BYTES
-
-
-def _length(text: str) -> int:
-    return len(text.encode())

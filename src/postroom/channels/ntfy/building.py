@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from postroom.channels.email.building import encoded
-from postroom.channels.shared import before_files, check_text, one_line, plain_name, plain_type, with_links
+from postroom.channels.shared import (
+    before_files,
+    check_text,
+    json_length,
+    one_line,
+    plain_name,
+    plain_type,
+    utf8_length,
+    with_links,
+)
 from postroom.kernel.http.answers import (
     JsonBody,
     JsonObject,
@@ -195,27 +203,18 @@ _ROOM: Final = MESSAGE_BYTES * _WRITTEN_BYTES  # both limits in one measure
 _TITLE_BYTES: Final = 250
 
 
-def _utf8_length(text: str) -> int:
-    return len(text.encode())
-
-
-def written_length(text: str) -> int:
-    """Between the quotes of JSON, where some characters become several."""
-    return len(json.dumps(text, ensure_ascii=False).encode()) - 2
-
-
 def parts_of(text: str, *, repeated: bool = False) -> list[str]:
     parts = split(text, _ROOM, _room_taken)
-    return marked(parts, REPEAT_MARK, MESSAGE_BYTES, _utf8_length) if repeated else parts
+    return marked(parts, REPEAT_MARK, MESSAGE_BYTES, utf8_length) if repeated else parts
 
 
 def _room_taken(text: str) -> int:
     """Of the message or of its JSON, whichever a character fills faster."""
-    return sum(max(_utf8_length(one) * _WRITTEN_BYTES, written_length(one) * MESSAGE_BYTES) for one in text)
+    return sum(max(utf8_length(one) * _WRITTEN_BYTES, json_length(one) * MESSAGE_BYTES) for one in text)
 
 
 def title_of(text: str) -> str:
-    return cut(" ".join(text.split()), _TITLE_BYTES, _utf8_length)
+    return cut(" ".join(text.split()), _TITLE_BYTES, utf8_length)
 
 
 # The buttons of a notification, and what comes back of them.
@@ -272,11 +271,11 @@ def _links(markup: Markup) -> list[Button]:
 
 def _fits(button: Button) -> bool:
     url = button.url or ""
-    return url.startswith(("http://", "https://")) and _utf8_length(url) <= _URL_BYTES
+    return url.startswith(("http://", "https://")) and utf8_length(url) <= _URL_BYTES
 
 
 def _label(button: Button) -> str:
-    return cut(one_line(button.label), _LABEL_BYTES, _utf8_length)
+    return cut(one_line(button.label), _LABEL_BYTES, utf8_length)
 
 
 # Files for an ntfy topic, with what they say in headers: the first with a short text, the others each by itself.

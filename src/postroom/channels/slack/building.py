@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Final, assert_never
 from urllib.parse import urlsplit
 
-from postroom.channels.shared import before_files, check_text, one_line, token_of, web_links
+from postroom.channels.shared import before_files, check_text, emoji_of, one_line, token_of, web_links
 from postroom.channels.slack.web_api import (
     DELETE,
     DELETE_FILE,
@@ -35,11 +35,13 @@ from postroom.kernel.text.rich import (
     cut,
     fitting,
     is_single,
+    marked,
     readable,
     runs,
     says_target,
     split,
     utf16_length,
+    with_mark,
 )
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import DeliveryId
@@ -140,10 +142,8 @@ def _deletion(sent_id: str, place: str, *, is_message: bool = False) -> SlackCal
 
 
 def _reaction(message: Message) -> SlackCall:
-    emoji = (message.emoji or "").strip()
-    if not is_single(emoji):
-        raise ValidationError("emoji must be exactly one emoji")
-    body = {"channel": _address(message), "timestamp": _thread(message), "name": name_of(emoji)}
+    name = name_of(emoji_of(message, is_single))
+    body = {"channel": _address(message), "timestamp": _thread(message), "name": name}
     return SlackCall(method=REACT, body=body)
 
 
@@ -156,8 +156,7 @@ def _parts(message: Message, *, repeated: bool) -> list[JsonBody]:
     if message.format is Format.MARKDOWN:
         rich = rich_parts(web_links(message.text), repeated=repeated)
         return [_shown(readable(part), rich_block(part)) for part in rich]
-    pieces = parts(message.text)
-    return [_shown(piece, section(piece)) for piece in (with_mark(pieces, REPEAT_MARK) if repeated else pieces)]
+    return [_shown(piece, section(piece)) for piece in plain_parts(message.text, repeated=repeated)]
 
 
 def _shown(words: str, block: JsonBody) -> JsonBody:
@@ -215,19 +214,10 @@ def _written_length(text: str) -> int:
     return utf16_length(escaped(text))
 
 
-def fits(text: str) -> bool:
-    return _written_length(text) <= PART_LIMIT
-
-
-def parts(text: str) -> list[str]:
+def plain_parts(text: str, *, repeated: bool = False) -> list[str]:
     """In order, cut at paragraph, line or word; each fits even after escaping."""
-    return split(text, PART_LIMIT, _written_length)
-
-
-def with_mark(pieces: list[str], mark: str) -> list[str]:
-    """The parts before the last stay as they were cut, for some of them may have been sent."""
-    last = f"{pieces[-1].rstrip()}\n\n{mark}"
-    return [*pieces[:-1], last] if fits(last) else [*pieces, mark]
+    parts = split(text, PART_LIMIT, _written_length)
+    return marked(parts, REPEAT_MARK, PART_LIMIT, _written_length) if repeated else parts
 
 
 def shortened(text: str, limit: int) -> str:
@@ -274,20 +264,13 @@ _LOOKS: Final = {
 
 def rich_parts(rich: RichText, *, repeated: bool = False) -> list[RichText]:
     parts = list(fitting(rich, PART_LIMIT, _fits, _written_length))
-    return _with_mark(parts) if repeated else parts
+    return with_mark(parts, REPEAT_MARK, _fits) if repeated else parts
 
 
 def rich_block(part: RichText) -> JsonBody:
     """Without the looks where there are too many of them: where links lead, code and quotes matter more."""
     whole = _block(part)
     return whole if _size(whole) <= LONGEST_BLOCK else _block(part.without(lambda span: span.style in _LOOKS))
-
-
-def _with_mark(parts: Sequence[RichText]) -> list[RichText]:
-    """The parts before the last stay as they were cut, for some of them may have been sent."""
-    words = parts[-1].text.rstrip()
-    last = RichText(words, parts[-1].spans).followed_by(f"{words}\n\n{REPEAT_MARK}")
-    return [*parts[:-1], last] if _fits(last) else [*parts, RichText(REPEAT_MARK)]
 
 
 def _fits(part: RichText) -> bool:

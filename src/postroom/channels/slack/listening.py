@@ -11,7 +11,7 @@ from typing import Final
 import aiohttp
 import structlog
 
-from postroom.channels.provider import worked
+from postroom.channels.provider import HeardEvents, worked
 from postroom.channels.slack.building import typed
 from postroom.channels.slack.web_api import (
     ReactionStands,
@@ -329,48 +329,28 @@ _FOR_GOOD: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _UnhandledEnvelope:
-    """Given out, perhaps several times, until a look beyond its position says that it was handled."""
-
-    position: int
-    envelope_id: str
-    connection: _SlackConnection
-    event: InboundEvent
-
-
 class SlackListening:
-    """Positions are microseconds since 1970, never below one that was given before, so they grow over restarts."""
-
     def __init__(
         self, sockets: SocketMode, read: Callable[[JsonObject], InboundEvent | None], now_us: Callable[[], int]
     ) -> None:
         self._sockets = sockets
         self._read = read
-        self._now_us = now_us
-        self._unhandled: list[_UnhandledEnvelope] = []
-        self._last = 0
+        self._heard = HeardEvents(now_us)
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
-        self._last = max(self._last, position or 0)
-        await self._acknowledge(position or 0)
-        if not self._unhandled:
+        for connection, envelope_id in self._heard.handled_before(position):
+            await self._sockets.acknowledge(connection, envelope_id)
+        if not self._heard.count:
             await self._sockets.connect()
             await self._wait(timeout_seconds)
-        return self._listened()
-
-    async def _acknowledge(self, position: int) -> None:
-        handled = [one for one in self._unhandled if one.position < position]
-        self._unhandled = [one for one in self._unhandled if one.position >= position]
-        for one in handled:
-            await self._sockets.acknowledge(one.connection, one.envelope_id)
+        return self._heard.listened(everything=self._sockets.is_empty)
 
     async def _wait(self, timeout_seconds: float) -> None:
         """Until something came; then whatever came with it."""
         clock = asyncio.get_running_loop().time
         deadline, renewals = clock() + timeout_seconds, 0
-        while len(self._unhandled) < _MOST_AT_ONCE:
-            frame = await self._sockets.next(0.0 if self._unhandled else deadline - clock())
+        while self._heard.count < _MOST_AT_ONCE:
+            frame = await self._sockets.next(0.0 if self._heard.count else deadline - clock())
             if frame is None:
                 return
             renewals += await self._take(frame)
@@ -402,15 +382,8 @@ class SlackListening:
         event = self._read(content)
         if event is None:
             await self._sockets.acknowledge(connection, envelope_id)
-            return
-        self._last = max(self._last + 1, self._now_us())
-        kept = _UnhandledEnvelope(position=self._last, envelope_id=envelope_id, connection=connection, event=event)
-        self._unhandled.append(kept)
-
-    def _listened(self) -> Listened:
-        events = tuple(one.event for one in self._unhandled)
-        position = self._unhandled[-1].position + 1 if self._unhandled else None
-        return Listened(events=events, position=position, everything=self._sockets.is_empty)
+        else:
+            self._heard.add(event, (connection, envelope_id))
 
 
 # How Slack shows that an answer is being worked on: a status in the thread, or where that is refused a reaction.

@@ -19,6 +19,7 @@ from postroom.channels.shared import (
     linked,
     one_line,
     token_of,
+    utf8_length,
     web_links,
     with_links,
 )
@@ -131,7 +132,9 @@ def rich_of(message: Message) -> RichText:
 
 def bodies(message: Message, limit: int = TEXT_LIMIT) -> list[JsonBody]:
     parts = _parts(rich_of(message), limit)
-    return [_body(part) for part in (with_mark(parts, REPEAT_MARK, limit) if message.repeated else parts)]
+    if message.repeated:
+        parts = with_mark(parts, REPEAT_MARK, lambda part: utf16_length(part.text) <= limit)
+    return [_body(part) for part in parts]
 
 
 def _parts(rich: RichText, limit: int) -> list[RichText]:
@@ -233,7 +236,7 @@ def _key(button: Button) -> JsonBody:
 def _action(button: Button) -> dict[str, str]:
     if button.url is not None:
         return {"url": button.url}
-    return {"callback_data": token_of(button, _TOKEN_BYTES, "bytes", lambda token: len(token.encode()))}
+    return {"callback_data": token_of(button, _TOKEN_BYTES, "bytes", utf8_length)}
 
 
 # Files for Telegram: one album with a short text as its caption; after a longer text, and one by one with buttons.

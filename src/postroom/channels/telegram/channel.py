@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import ClassVar, Final, assert_never
 
 from postroom.channels.provider import ProviderApi, asked, blameless, press_answered, worked
-from postroom.channels.shared import check_files, check_text, linked, read_file, with_links
+from postroom.channels.shared import check_files, check_text, emoji_of, linked, read_file, with_links
 from postroom.channels.telegram.building import (
     ALBUM,
     BROUGHT,
@@ -40,7 +40,7 @@ from postroom.channels.telegram.kind import TELEGRAM, TelegramAccount, TelegramS
 from postroom.channels.telegram.updates import album_of, brought, is_in_group, listened
 from postroom.kernel.http.answers import JsonBody, JsonObject, as_object, objects_in
 from postroom.kernel.http.call import HttpAnswer
-from postroom.kernel.text.rich import TEXT_LIMIT, cut, is_emoji, marked, split
+from postroom.kernel.text.rich import TEXT_LIMIT, cut, marked, split
 from postroom.kernel.values.errors import (
     OutcomeUncertain,
     PostroomError,
@@ -119,10 +119,7 @@ def _shown(message: Message, limit: int) -> list[JsonBody]:
 
 
 def _reaction(message: Message) -> TelegramCall:
-    emoji = (message.emoji or "").strip()
-    if not is_emoji(emoji):
-        raise ValidationError("emoji must be exactly one emoji")
-    reaction = [{"type": "emoji", "emoji": emoji}]
+    reaction = [{"type": "emoji", "emoji": emoji_of(message)}]
     body = {"chat_id": _chat_id(message), "message_id": _message_id(message), "reaction": reaction}
     return TelegramCall(method="setMessageReaction", body=body)
 

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
-from postroom.channels.shared import check_files, plain_name, plain_type, read_file
+from postroom.channels.provider import web_address_in
+from postroom.channels.shared import check_files, emoji_of, plain_name, plain_type, read_file
 from postroom.channels.webhook.kind import WEBHOOK, WebhookAccount
 from postroom.kernel.http.answers import JsonBody, refusal
 from postroom.kernel.http.call import HttpAnswer, HttpCall, is_plainly_private, public_only
@@ -126,9 +127,7 @@ def _plain(name: str, text: str | None) -> str | None:
 
 
 def _emoji(message: Message) -> str:
-    emoji = (message.emoji or "").strip()
-    if not is_single(emoji) or emoji.isascii() or emoji[0].isalnum():
-        raise ValidationError("emoji must be exactly one emoji")
+    emoji = emoji_of(message, lambda one: is_single(one) and not one.isascii() and not one[0].isalnum())
     if not message.thread:
         raise ValidationError("the message to react to must be named")
     return emoji
@@ -145,28 +144,19 @@ def _link(button: Button) -> dict[str, str]:
 
 _SERVICE: Final = "the webhook"
 _ENCODED: Final = "whsec_"
-_WAYS: Final = ("http", "https")
 
 
 def _checked_url(url: str, *, allow_private: bool) -> str:
     """Raises ValueError with a sentence that repeats nothing of the URL: its path may be a secret."""
     url = url.strip()
-    parts = _parsed(url)
-    if parts is None or parts.scheme not in _WAYS or not parts.hostname or not url.isprintable() or " " in url:
+    parts = web_address_in(url)
+    if parts is None:
         raise ValueError("the webhook's url must begin with https:// or http:// and name a host")
     if parts.username or parts.password or parts.fragment:
         raise ValueError("the webhook's url must have no user, password or fragment; the secret signs each message")
-    if is_plainly_private(parts.hostname) and not allow_private:
+    if is_plainly_private(parts.hostname or "") and not allow_private:
         raise ValueError("the webhook's url leads to a private address, which needs allow_private = true")
     return url
-
-
-def _parsed(url: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(url)
-        return parts if parts.port != 0 else None
-    except ValueError:
-        return None
 
 
 def _checked_secret(secret: str) -> str:

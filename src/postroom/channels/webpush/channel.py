@@ -14,12 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from postroom.channels.shared import check_files, check_text
+from postroom.channels.provider import web_address_in
+from postroom.channels.shared import check_files, check_text, json_length, one_line
 from postroom.channels.webpush.kind import WEBPUSH, WebPushAccount
 from postroom.kernel.http.answers import JsonBody, JsonObject, refusal
 from postroom.kernel.http.call import HttpAnswer, HttpCall, is_plainly_private, public_only
@@ -31,7 +32,6 @@ from postroom.kernel.values.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import REPEAT_MARK, Intent, Message, Priority, Receipt
@@ -115,7 +115,7 @@ def _shown(message: Message, account: str, about: DeliveryId, device_id: str) ->
     shown: JsonBody = {
         "id": f"{message.delivery_id}",
         "tag": topic_of(about),
-        "title": _line(message.subject or message.origin_butler or "Postroom", _TITLE_BYTES),
+        "title": _line((message.subject or "").strip() or message.origin_butler or "Postroom", _TITLE_BYTES),
         "body": _text(message),
         "url": link or f"/console/devices/messages/{message.delivery_id}",
     }
@@ -130,10 +130,10 @@ def _shown(message: Message, account: str, about: DeliveryId, device_id: str) ->
 def _text(message: Message) -> str:
     """Cut where it is too long, and says so; the page behind it has the rest."""
     mark = f"\n\n{REPEAT_MARK}" if message.repeated else ""
-    if _written_length(text := message.text + mark) <= _TEXT_BYTES:
+    if json_length(text := message.text + mark) <= _TEXT_BYTES:
         return text
     end = READ_MORE + mark
-    return split(message.text, _TEXT_BYTES - _written_length(end), _written_length)[0] + end
+    return split(message.text, _TEXT_BYTES - json_length(end), json_length)[0] + end
 
 
 def _buttons(message: Message) -> tuple[Sequence[Button], str | None]:
@@ -149,14 +149,7 @@ def _buttons(message: Message) -> tuple[Sequence[Button], str | None]:
 
 
 def _line(text: str, most_bytes: int) -> str:
-    if problem := text_problem(text):
-        raise ValidationError(f"a button's text {problem}")
-    return cut(" ".join(text.split()), most_bytes, _written_length)
-
-
-def _written_length(text: str) -> int:
-    """Between the quotes of JSON, where some characters become several."""
-    return len(json.dumps(text, ensure_ascii=False).encode()) - 2
+    return cut(one_line(text), most_bytes, json_length)
 
 
 # Which addresses and keys a browser may name: they come from outside, and we are to call them.
@@ -184,22 +177,13 @@ def origin_of(endpoint: str) -> str:
 
 
 def _check_endpoint(endpoint: str, *, allow_private: bool) -> None:
-    parts = _parsed(endpoint)
-    ways = ("https", "http") if allow_private else ("https",)
-    if parts is None or parts.scheme not in ways or not parts.hostname or len(endpoint) > _MOST_ENDPOINT:
+    parts = web_address_in(endpoint, ("https", "http") if allow_private else ("https",))
+    if parts is None or len(endpoint) > _MOST_ENDPOINT:
         raise ValueError("endpoint must begin with https:// and name a push service")
-    if parts.username or parts.password or parts.fragment or not endpoint.isascii() or not endpoint.isprintable():
+    if parts.username or parts.password or parts.fragment or not endpoint.isascii():
         raise ValueError("endpoint must be a plain address without user, password or fragment")
-    if is_plainly_private(parts.hostname) and not allow_private:
+    if is_plainly_private(parts.hostname or "") and not allow_private:
         raise ValueError("endpoint leads to a private address, which needs allow_private = true")
-
-
-def _parsed(url: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(url)
-        return None if parts.port == 0 or " " in url else parts
-    except ValueError:
-        return None
 
 
 def _decoded(text: str) -> bytes:

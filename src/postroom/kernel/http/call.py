@@ -19,6 +19,7 @@ from aiohttp.abc import AbstractResolver
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from postroom.kernel.http.answers import JsonObject, json_object
+from postroom.kernel.http.answers import wait_seconds as wait_seconds  # a public path of channels
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
     OutcomeUncertain,

@@ -412,10 +412,8 @@ def fitting(rich: RichText, limit: int, fits: Fits, length: Length = utf16_lengt
             yield from map(RichText, split(readable(part), limit, length))
 
 
-def with_mark(parts: Sequence[RichText], mark: str, limit: int) -> list[RichText]:
+def with_mark(parts: Sequence[RichText], mark: str, fits: Fits) -> list[RichText]:
     """As `marked` does with plain parts: the ones before the last stay as they were cut."""
-    texts = marked([part.text for part in parts], mark, limit)
-    last = RichText(parts[-1].text.rstrip(), parts[-1].spans)
-    if len(texts) == len(parts):
-        return [*parts[:-1], last.followed_by(texts[-1])]
-    return [*parts, RichText(mark)]
+    words = parts[-1].text.rstrip()
+    last = RichText(words, parts[-1].spans).followed_by(f"{words}\n\n{mark}")
+    return [*parts[:-1], last] if fits(last) else [*parts, RichText(mark)]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from postroom.kernel.values.errors import SettingsError
 from postroom.message.attachment import FileContents
 from postroom.message.channel import UNDECLARED, Capabilities, Channel, Probe
-from postroom.message.delivery import Message, Receipt
 from postroom.settings.accounts import ChannelSettings
 
 
@@ -20,32 +19,13 @@ class Undeclared:
         self._channel = channel
         self.name: str = channel.name
         self.capabilities = capabilities
+        self.address, self.prepare = channel.address, channel.prepare
+        self.send, self.close = channel.send, channel.close
+        if isinstance(channel, Probe):
+            self.probe = channel.probe
 
     def __repr__(self) -> str:
         return repr(self._channel)
-
-    def address(self, text: str) -> str | None:
-        found: str | None = self._channel.address(text)
-        return found
-
-    def prepare(self, message: Message) -> Sequence[Any]:
-        parts: Sequence[Any] = self._channel.prepare(message)
-        return parts
-
-    async def send(self, part: Any, timeout_seconds: float) -> Receipt:
-        receipt: Receipt = await self._channel.send(part, timeout_seconds)
-        return receipt
-
-    async def close(self) -> None:
-        await self._channel.close()
-
-
-class UndeclaredProbe(Undeclared):
-    """One that can be asked whether its credentials work."""
-
-    async def probe(self, timeout_seconds: float) -> str:
-        who: str = await self._channel.probe(timeout_seconds)
-        return who
 
 
 def own_channel(name: str, settings: ChannelSettings, files: FileContents | None = None) -> Channel:
@@ -68,7 +48,8 @@ def own_channel(name: str, settings: ChannelSettings, files: FileContents | None
         raise SettingsError(
             f"channels.{name}: {settings.factory} makes a channel of another name; call the section like it."
         )
-    return _declaring(name, channel, said or UNDECLARED)
+    made: Channel = channel if _said(name, channel) else Undeclared(channel, said or UNDECLARED)
+    return made
 
 
 def declared(name: str, settings: ChannelSettings) -> Capabilities:
@@ -77,13 +58,6 @@ def declared(name: str, settings: ChannelSettings) -> Capabilities:
         return _said(name, _factory(name, settings.factory)) or UNDECLARED
     except Exception:  # somebody else's module; the part that sends with it says what is wrong
         return UNDECLARED
-
-
-def _declaring(name: str, channel: Any, otherwise: Capabilities) -> Channel:
-    if _said(name, channel) is not None:
-        made: Channel = channel
-        return made
-    return UndeclaredProbe(channel, otherwise) if isinstance(channel, Probe) else Undeclared(channel, otherwise)
 
 
 def _said(name: str, speaker: Any) -> Capabilities | None:
