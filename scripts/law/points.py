@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "postroom"
 
 _TABLES = """
-CREATE TABLE source (path TEXT PRIMARY KEY, text TEXT);
+CREATE TABLE source (path TEXT PRIMARY KEY, text TEXT, firsts TEXT);
 CREATE TABLE point (number INTEGER PRIMARY KEY, path TEXT, line INTEGER, target INTEGER);
 CREATE TABLE file (path TEXT PRIMARY KEY, digest TEXT);
 CREATE TABLE seen (path TEXT, test TEXT, marks TEXT, seconds REAL, points BLOB);
@@ -86,6 +86,11 @@ def parsed(text: str) -> PythonParser:
     return parser
 
 
+def first_lines(text: str, parser: PythonParser) -> dict[int, int]:
+    lines = range(1, text.count("\n") + 2)
+    return {line: first for line in lines if (first := parser.first_line(line)) != line}
+
+
 def inside_functions(text: str) -> set[int]:
     """What runs on import is left out: every test has it."""
     found: set[int] = set()
@@ -128,8 +133,10 @@ class Store:
         count = 0
         for path in sorted(SOURCE.rglob("*.py")):
             name, text = path.relative_to(ROOT).as_posix(), path.read_text()
-            self._database.execute("INSERT INTO source VALUES (?, ?)", (name, text))
-            rows = [(count + at, name, *place) for at, place in enumerate(_places(text))]
+            parser = parsed(text)
+            firsts = json.dumps(first_lines(text, parser))
+            self._database.execute("INSERT INTO source VALUES (?, ?, ?)", (name, text, firsts))
+            rows = [(count + at, name, *place) for at, place in enumerate(_places(text, parser))]
             self._database.executemany("INSERT INTO point VALUES (?, ?, ?, ?)", rows)
             count += len(rows)
         self._database.execute("COMMIT")
@@ -150,6 +157,11 @@ class Store:
 
     def sources(self) -> dict[str, str]:
         return dict(self._database.execute("SELECT path, text FROM source").fetchall())
+
+    def firsts(self, path: str) -> dict[int, int]:
+        """Of each further line of a statement of the source, as it was, the line that it begins in."""
+        row = self._database.execute("SELECT firsts FROM source WHERE path = ?", (path,)).fetchone()
+        return {int(line): first for line, first in json.loads(row[0]).items()}
 
     def add(self, seen: Seen) -> None:
         points = zlib.compress(seen.points.to_bytes((seen.points.bit_length() + 7) // 8, "little"))
@@ -188,8 +200,8 @@ class Store:
         return json.loads(row[0]) if row else None
 
 
-def _places(text: str) -> list[tuple[int, int | None]]:
-    parser, inside = parsed(text), inside_functions(text)
+def _places(text: str, parser: PythonParser) -> list[tuple[int, int | None]]:
+    inside = inside_functions(text)
     exits = parser.exit_counts()
     lines: list[tuple[int, int | None]] = [(line, None) for line in sorted(parser.statements & inside)]
     return lines + sorted(arc for arc in parser.arcs() if arc[0] in inside and exits.get(arc[0], 0) > 1)
