@@ -80,3 +80,9 @@ def test_a_claim_is_still_made_and_still_proved(page: str, words: str, proof: st
     file, _, test = proof.partition("::")
     place = ROOT / file if file.endswith(".md") else ROOT / "tests" / file
     assert f"def {test}" in place.read_text(encoding="utf-8") if test else place.exists(), proof
+
+
+def test_readme_is_read_in_one_go_and_what_explains_fits_on_eight_pages() -> None:
+    assert len((ROOT / README).read_text(encoding="utf-8").splitlines()) <= 150
+    assert len(list((ROOT / "docs" / "explanation").glob("*.md"))) <= 8
+    assert len(list((ROOT / "docs" / "contracts").glob("*.md"))) == 5

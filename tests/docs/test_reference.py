@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from scripts.reference.channels import MARKED, channels_table, with_table
+from scripts.reference.scenarios import scenarios_page
 from scripts.reference.settings import undescribed
 
 from postroom.butlers.loading import module_kinds
 from postroom.settings import Settings
 from postroom.settings.roster import ButlerConfig
 from tests.architecture.tree import ROOT
+from tests.requirements import REQUIREMENTS
 from tests.services import warm_process
 from tests.support.kinds import KINDS
 
@@ -70,6 +73,14 @@ def test_the_table_says_of_every_kind_what_it_declares() -> None:
     )
     assert "| yes | no | no | no | links | no | a second copy is marked | no |" in rows["apprise"]
     assert "drops copies for 2 minutes" in rows["discord"]
+
+
+def test_every_scenario_of_a_specification_leads_to_a_test() -> None:
+    rows = [line for line in scenarios_page().splitlines() if re.match(r"\| .+ \| `[a-z]+:", line)]
+    specified = [one.id for one in REQUIREMENTS if one.spec.endswith(".md")]
+
+    assert sorted(re.findall(r"\| `([a-z0-9:-]+)` \|", "\n".join(rows))) == sorted(specified)
+    assert [row for row in rows if "](../../tests/" not in row] == []
 
 
 def test_a_page_without_the_marks_is_refused() -> None:
