@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from scripts.pictures.house import shown_site  # noqa: E402
+from scripts.pictures.popup import take_popup  # noqa: E402
 from scripts.pictures.progress import progress_pages  # noqa: E402
 from scripts.pictures.sheet import write_sheet  # noqa: E402
 from scripts.pictures.shots import WAYS, Found, find, name_of, take  # noqa: E402
@@ -66,6 +67,7 @@ def main() -> int:
     logging.disable(logging.WARNING)
     found = asyncio.run(every_page(chosen.folder, for_docs=chosen.docs))
     if chosen.docs:
+        take_popup(ROOT / "docs" / "pictures" / "popup.png")
         return 0
     names = [*(name_of(kind) for kind in found.pages), name_of(PHONE)]
     sheet = write_sheet(chosen.folder, names, WAYS, found.missing)
