@@ -99,5 +99,5 @@ async def test_a_value_that_could_not_be_given_back_is_refused_with_its_place(se
     answer = await call(server, "state_set", key="mood", value={"notes": ["fine", odd]})
 
     assert answer["status"] == "error"
-    assert answer["error"].startswith("value.notes[1]: ")
+    assert answer["error"]["message"].startswith("value.notes[1]: ")
     assert (await call(server, "state_get", key="mood"))["found"] is False

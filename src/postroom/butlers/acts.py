@@ -11,8 +11,8 @@ from pydantic import Field
 from postroom.butlers.model import Session
 from postroom.kernel.acts.declaration import READS, Act, Answer, Call, Hints, Kind, Tool, act, said
 from postroom.kernel.acts.reading import Text, Whatever, judged, needed
-from postroom.kernel.values.errors import PostroomError, error_answer, sentence
-from postroom.kernel.values.fields import Document, unsendable
+from postroom.kernel.values.errors import PostroomError, error_answer
+from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import to_text
 from postroom.message.acts import MessageAct, Notify, OpenAnswer, ReminderAnswer
 
@@ -267,8 +267,6 @@ class SetState(_Own[StateAnswer]):
     async def do(self, call: Own) -> Any:
         if len(json.dumps(self.value)) > _MAX_VALUE_BYTES:
             return {"status": "error", "error": f"the value must not exceed {_MAX_VALUE_BYTES} bytes of JSON"}
-        if odd := unsendable(self.value, "value"):
-            return {"status": "error", "error": sentence(odd)}
         kept, now_us = call.work.state, call.work.clock.now_us()
         version = await kept.set(self.key, self.value, expected_version=self.expected_version, now_us=now_us)
         if version is None:

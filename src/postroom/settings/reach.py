@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import quote, urlencode
 
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.serving import REVISION
@@ -38,6 +39,56 @@ if TYPE_CHECKING:
     from postroom.settings.glance import SettingsGlance
 
 # Nothing here imports a library for HTTP or MCP: a command has 0.35 s, and makes one call.
+
+
+# -- An act as a request, and the answer as what the act declares ---
+
+
+class ActRequest(NamedTuple):
+    method: str
+    target: str
+    body: dict[str, Any] | None
+    headers: dict[str, str]
+
+
+def _request_of(one: Act[Any], key: str | None = None) -> ActRequest:
+    """Only what was said goes: what was left out is for the household to choose. A key goes as its route takes it."""
+    route = type(one).declared.route
+    if route is None:
+        raise LookupError(f"{type(one).__name__} has no route")
+    sent = _said(one)
+    if "idempotency_key" in route.without:
+        key = sent.pop("idempotency_key", key)
+    path, query = route.path, dict[str, Any]()
+    for name in [*sent, *(missing for missing in route.absent if missing not in sent)]:
+        if route.is_in_path(name):
+            path = path.replace(f"{{{name}}}", quote(str(sent.pop(name, None) or route.absent[name]), safe=""))
+        elif route.is_in_query(name):
+            query[name] = _text(sent.pop(name))
+    target = f"{path}?{urlencode(query, doseq=True)}" if query else path
+    body = None if route.method in ("GET", "DELETE") else sent
+    return ActRequest(route.method, target, body, {"Idempotency-Key": key} if key else {})
+
+
+def _tool_call_of(one: Act[Any]) -> tuple[str, dict[str, Any]]:
+    tool = type(one).declared.tool
+    if tool is None:
+        raise LookupError(f"{type(one).__name__} has no tool")
+    return tool.name, _said(one)
+
+
+def _said(one: Act[Any]) -> dict[str, Any]:
+    return one.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def _text(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _answer_from(one: Act[Answer], answer: Any) -> Answer:
+    from postroom.kernel.acts.reading import answer_of
+
+    return answer_of(type(one)).validate_json(json.dumps(answer))
 
 
 # -- A household elsewhere, by POSTROOM_URL and POSTROOM_TOKEN ---
@@ -75,16 +126,14 @@ class Elsewhere:
 
     def ask(self, one: Act[Answer], timeout_seconds: float = _SECONDS) -> Answer:
         """Does an act there. Raises ElsewhereError where the act itself has no answer that says what is wrong."""
-        from postroom.kernel.acts.reading import answer_from, request_of
-
-        asked = request_of(one)
+        asked = _request_of(one)
         headers = {"Content-Type": "application/json", **asked.headers}
         data = None if asked.body is None else json.dumps(asked.body).encode()
         status, answer = self._sent(asked.method, asked.target, data, headers, timeout_seconds)
         if not one.is_answer(status, answer):
             raise self._refused(status, answer)
         try:
-            return answer_from(one, json.dumps(answer))
+            return _answer_from(one, answer)
         except ValueError:
             raise self._another() from None
 
@@ -186,13 +235,11 @@ class HouseholdClient:
 
     async def ask(self, one: Act[Answer], token: str, key: str | None = None) -> Answer:
         """Raises Refused with the household's own words and code, and NoAnswer."""
-        from postroom.kernel.acts.reading import answer_from, request_of
-
-        asked = request_of(one, key)
+        asked = _request_of(one, key)
         status, answer = await self._told(asked.method, asked.target, asked.body, token, asked.headers)
         if isinstance(answer, dict) and one.is_answer(status, answer):
             try:
-                return answer_from(one, json.dumps(answer))
+                return _answer_from(one, answer)
             except ValueError:
                 raise NoAnswer(_NOT_READ, has_left=True) from None
         raise _refusal(status, answer)
@@ -327,16 +374,14 @@ class Part:
     tokens_file: Path
 
     def ask(self, one: Act[Answer], timeout_seconds: float = _SECONDS) -> Answer:
-        from postroom.kernel.acts.reading import answer_from, tool_call_of
-
-        tool, arguments = tool_call_of(one)
+        tool, arguments = _tool_call_of(one)
         try:
             answer = call_once(self.name, self.url, operator_token(self.tokens_file), tool, arguments, timeout_seconds)
         except Unreachable:
             from postroom.kernel.running.terminal import NotRunning  # a household does without what writes to terminals
 
             raise NotRunning(f"{self.name} does not answer at {self.url}") from None
-        return answer_from(one, json.dumps(answer))
+        return _answer_from(one, answer)
 
 
 def part_here(settings: Settings, butler: str) -> Part:

@@ -341,7 +341,7 @@ BAD = {
     "discard blank": ("discard", {"dead_letter_id": UNKNOWN, "reason": " \t\n"}, "must not be blank"),
     "discard null": ("discard", {"dead_letter_id": UNKNOWN, "reason": None}, "reason: is required"),
     "discard long": ("discard", {"dead_letter_id": UNKNOWN, "reason": "x" * 1001}, "1000"),
-    "discard NUL": ("discard", {"dead_letter_id": UNKNOWN, "reason": "a\x00b"}, "Invalid reason"),
+    "discard NUL": ("discard", {"dead_letter_id": UNKNOWN, "reason": "a\x00b"}, "reason: must not contain NUL"),
     "discard unsaid": ("discard", {"dead_letter_id": UNKNOWN}, "reason: is required"),
     "list channel": ("list", {"channel": "sms"}, "email, telegram"),
     "list class": ("list", {"error_class": "sad"}, "validation_error, overload_rejected"),

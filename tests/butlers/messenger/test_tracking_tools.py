@@ -216,7 +216,7 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "trace unknown": ("trace", {"request_id": "nothing like it"}, "not found"),
     "trace blank": ("trace", {"request_id": "  "}, "Invalid request_id format"),
     "trace long": ("trace", {"request_id": "x" * 129}, "Invalid request_id format"),
-    "trace NUL": ("trace", {"request_id": "a\x00"}, "Invalid request_id format"),
+    "trace NUL": ("trace", {"request_id": "a\x00"}, "request_id: must not contain NUL"),
     "trace number": ("trace", {"request_id": 5}, "Invalid request_id format"),
     "search status": ("search", {"status": "sent"}, "awaiting_approval, pending, in_progress, delivered"),
     "search intent": ("search", {"intent": "shout"}, "send, reply, react"),

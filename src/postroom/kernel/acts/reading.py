@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, Final, NamedTuple, TypeVar, cast
-from urllib.parse import quote, urlencode
+from typing import Annotated, Any, Final, TypeVar, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
 from pydantic import ValidationError as Invalid
@@ -94,7 +93,7 @@ def read(
     as_text = {renamed.get(name, name) for name in texts}
     given |= {name: _from_text(kind, names[name], given[name]) for name in as_text if name in given}
     for name in list(given):
-        if names[name] not in _judged_later(kind) and (complaints := unsendable(given[name], name)):
+        if complaints := unsendable(given[name], name):
             found += complaints
             del given[name]
     one = _valid(kind, given, found)
@@ -213,20 +212,7 @@ def _place(path: Sequence[str | int], given: Any) -> tuple[str | int, ...]:
 
 def _made(kind: type[One], given: Mapping[str, Any]) -> One:
     """From JSON: there a list may become a tuple and a word a choice, and nothing else is converted."""
-    if not (later := _judged_later(kind)):
-        return kind.model_validate_json(to_json(given))
-    names = names_at(kind, None)
-    as_they_came = {name: given[shown] for shown, name in names.items() if shown in given and name in later}
-    hidden = {shown: None for shown, name in names.items() if name in as_they_came}
-    one = kind.model_validate_json(to_json({**given, **hidden}))
-    vars(one).update(as_they_came)
-    return one
-
-
-@cache
-def _judged_later(kind: type[Act[Any]]) -> frozenset[str]:
-    """Only the work says what is wrong with them, so they may hold what is no JSON."""
-    return frozenset(name for name, about in kind.model_fields.items() if about.annotation is Any)
+    return kind.model_validate_json(to_json(given))
 
 
 def _as_sent(found: list[FieldError], renamed: Mapping[str, str]) -> list[FieldError]:
@@ -331,51 +317,3 @@ def _one_of(arms: list[JsonSchemaValue]) -> JsonSchemaValue:
     if len(set(said)) < len(said) or not all(isinstance(kind, str) for kind in kinds) or len({*kinds}) < len(kinds):
         return {"anyOf": arms}
     return {key: one for arm in arms for key, one in arm.items()} | {"type": kinds}
-
-
-# The side of those who call: an act as a request, and the answer as what the act declares.
-
-
-class ActRequest(NamedTuple):
-    method: str
-    target: str
-    body: dict[str, Any] | None
-    headers: dict[str, str]
-
-
-def request_of(one: Act[Any], key: str | None = None) -> ActRequest:
-    """Only what was said goes: what was left out is for the household to choose. A key goes as its route takes it."""
-    route = type(one).declared.route
-    if route is None:
-        raise LookupError(f"{type(one).__name__} has no route")
-    sent = _said(one)
-    if "idempotency_key" in route.without:
-        key = sent.pop("idempotency_key", key)
-    path, query = route.path, dict[str, Any]()
-    for name in [*sent, *(missing for missing in route.absent if missing not in sent)]:
-        if route.is_in_path(name):
-            path = path.replace(f"{{{name}}}", quote(str(sent.pop(name, None) or route.absent[name]), safe=""))
-        elif route.is_in_query(name):
-            query[name] = _text(sent.pop(name))
-    target = f"{path}?{urlencode(query, doseq=True)}" if query else path
-    body = None if route.method in ("GET", "DELETE") else sent
-    return ActRequest(route.method, target, body, {"Idempotency-Key": key} if key else {})
-
-
-def tool_call_of(one: Act[Any]) -> tuple[str, dict[str, Any]]:
-    tool = type(one).declared.tool
-    if tool is None:
-        raise LookupError(f"{type(one).__name__} has no tool")
-    return tool.name, _said(one)
-
-
-def _said(one: Act[Any]) -> dict[str, Any]:
-    return one.model_dump(mode="json", by_alias=True, exclude_unset=True)
-
-
-def answer_from(one: Act[Answer], content: bytes | str) -> Answer:
-    return answer_of(type(one)).validate_json(content)
-
-
-def _text(value: Any) -> Any:
-    return str(value).lower() if isinstance(value, bool) else value
