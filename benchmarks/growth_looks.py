@@ -103,6 +103,7 @@ class Asked:
             "first page: what was given up": health.trouble,
             "health: the queue": health.depth,
             "health: the day in hours": lambda: health.series(self._hours(), 500),
+            "health: two weeks by day": lambda: health.days([self.now_us - DAY_US * day for day in range(14, -1, -1)]),
             "health: how long they took": lambda: health.arrivals(self.now_us - DAY_US, self.now_us),
             "what changed, once a second": overview.pulse,
             "what changed in conversations, once a second": talks.pulse,

@@ -80,6 +80,8 @@ async def test_what_was_sent_held_and_asked_is_drawn_by_day(site: Site) -> None:
     await expect(days.locator("svg rect")).to_have_count(2)
     await days.get_by_text("The same as a table").click()
 
+    async with page.expect_response(lambda answer: answer.url.endswith("/health")):
+        await page.evaluate("htmx.trigger('#live', 'sse:deliveries')")
     await expect(days.locator("tbody tr")).to_have_count(1)
     await expect(days.locator("tbody td")).to_have_text(["1", "0", "1"])
 

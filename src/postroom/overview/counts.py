@@ -16,7 +16,6 @@ from postroom.approvals.store.steps import waits
 from postroom.approvals.store.tables import approval_events, pending_actions, was_refused
 from postroom.attention.store import held_between, held_for
 from postroom.conversations.store import StoredTroubles
-from postroom.delivery.afterwards.store import was_kept_back
 from postroom.delivery.reading.counts import (
     Counted,
     DeadLetterCounts,
@@ -56,12 +55,11 @@ from postroom.questions.store.tables import questions
 _requests = delivery_requests.c
 _attempts = delivery_attempts.c
 _YES_OR_NO: Final = (str(ApprovalEventType.ACTION_APPROVED), str(ApprovalEventType.ACTION_REJECTED))
-_KEPT_BACK = was_kept_back(was_refused())  # what was taken back or not let go is nobody's error
 _UNTOUCHED = text("discarded_at IS NULL AND replay_count = 0")  # spelled as in the partial index
 _COUNTED = (Status.DELIVERED, Status.FAILED, Status.DEAD_LETTERED)
 _LOOKED_AT = 500
 _MOST_ARRIVALS = 500
-MOST_A_DAY: Final = 2_000
+MOST_A_DAY: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

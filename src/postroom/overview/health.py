@@ -365,9 +365,11 @@ def health_section(
         limits = await asked(tools, visit.principal, "messenger_rate_limit_status", {})
         day_us, hours = visit.now_us - seconds(_HOURS * _HOUR_SECONDS), _hours_before(visit.now_us)
         deaf = await answered(reader.hearing(), default=())
-        slices = await answered(reader.series(hours, _SAMPLE), default=None)
         tallies: Sequence[Tally] = await answered(reader.tallies(day_us), default=())
-        days = await answered(reader.days(_days_before(visit.now_us, visit.zone)), default=None)
+        slices = days = None
+        if "hx-request" not in visit.request.headers:  # charts stay while what is above them is brought up to date
+            slices = await answered(reader.series(hours, _SAMPLE), default=None)
+            days = await answered(reader.days(_days_before(visit.now_us, visit.zone)), default=None)
         busy = [one.channel for one in tallies if one.figures.finished]
         return visit.show(
             "health.html",
