@@ -22,13 +22,22 @@ from postroom.channels.email.building import mailbox
 from postroom.household.store import open_store
 from postroom.inbox.model import Preferences
 from postroom.inbox.preferences import changed
-from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.files import replace_file
-from postroom.kernel.running.terminal import Database, Home, Json, Redis, Roster, bar, complain, say, say_json
+from postroom.kernel.running.terminal import (
+    Database,
+    Home,
+    Json,
+    Redis,
+    Roster,
+    bar,
+    complain,
+    say,
+    say_json,
+    typed_name,
+)
 from postroom.kernel.values.errors import Mistyped, SettingsError, StoreUnavailable, UserError
 from postroom.kernel.values.fields import did_you_mean
-from postroom.kernel.values.principal import Principal, Role
 from postroom.settings import Settings
 from postroom.settings.connections import home_of
 from postroom.settings.load import from_process, source_of
@@ -42,7 +51,6 @@ _OF_A_WORKER: Final = (
     "  It has no port and no page; `postroom doctor` and the console's Health name it while it lives.",
     "",
 )
-_SHOW_TOKEN: Final = "$(postroom token show --butler health)"  # noqa: S105  # a command, not a secret
 Only = Annotated[
     list[str] | None, typer.Option("--only", help="Run only this part; may be repeated or comma-separated.")
 ]
@@ -143,32 +151,22 @@ async def _until_signalled(settings: Settings, roster: Sequence[ButlerConfig], p
 
 
 def announcement(household: RunningHousehold, link: str | None, *, in_private: bool) -> list[str]:
-    """With secrets only for the eyes of the person who started it; otherwise with the commands that print them."""
-    settings = household.settings
+    """A journal keeps what runs where, and no secret; a person at a terminal reads the last two lines."""
+    settings, own = household.settings, typed_name()
+    here = "" if settings.home == home_of(os.environ, None) else f" --home {shlex.quote(str(settings.home))}"
     lines = ["", "Postroom is up.", ""]
     if household.parts == ("worker",):
         return [*lines, *_OF_A_WORKER, f"  data         {settings.home}", "", "  Ctrl-C stops."]
-    lines += [f"  {part:<13}{address}" for part, address in household.addresses.items()]
-    lines += ["", f"  data         {settings.home}", f"  tokens       {settings.tokens_file}", ""]
-    if link:
-        lines += [
-            "  The console (this link works once, for ten minutes; `postroom login` makes another):",
-            f"  {link}",
-            "",
-        ]
-    elif household.sign_in:
-        lines += ["  The console: `postroom login` prints a link.", ""]
+    if not in_private:
+        lines += [f"  {part:<13}{address}" for part, address in household.addresses.items()]
+        lines += ["", f"  tokens       {settings.tokens_file}"]
+    lines += [f"  data         {settings.home}", ""]
     if settings.in_sandbox:
         lines += _in_sandbox(household)
-    if url := household.addresses.get("health"):
-        health = Principal(Role.BUTLER, "health")
-        token = TokenFile(settings.tokens_file).token_of(health) if in_private else _SHOW_TOKEN
-        lines += [
-            "  Connect a coding agent by `postroom connect claude` (codex, gemini …), or any MCP client by hand:",
-            f'  claude mcp add --transport http postroom {url} --header "Authorization: Bearer {token}"',
-            "",
-        ]
-    return [*lines, "  Ctrl-C stops."]
+    lines += [f"  Ctrl-C stops it. In another terminal `{own}{here}` says what runs and what waits.", ""]
+    if household.sign_in:
+        lines.append(f"  The console   {f'{link}  (once, for ten minutes)' if link else f'{own} login{here}'}")
+    return [*lines, f'  Try next      {own} notify "Hello"{here}']
 
 
 def _in_sandbox(household: RunningHousehold) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from postroom.kernel.running.terminal import say, say_json
+from postroom.kernel.running.terminal import say, say_json, typed_name
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.principal import OPERATOR
@@ -151,10 +151,12 @@ def lines(seen: SeenHousehold) -> Iterator[str]:
     if seen.running and not seen.problem:
         yield from _waits(seen)
     yield ""
-    width = max(map(len, seen.next))
-    yield from (f"  {command:<{width}}  {what}" for command, what in seen.next.items())
+    own = typed_name()
+    following = {f"{own}{command.removeprefix('postroom')}": what for command, what in seen.next.items()}
+    width = max(map(len, following))
+    yield from (f"  {command:<{width}}  {what}" for command, what in following.items())
     if "postroom --help" not in seen.next:
-        yield "\n`postroom login` opens the console; `postroom --help` lists every command."
+        yield f"\n`{own} login` opens the console; `{own} --help` lists every command."
 
 
 def _first(seen: SeenHousehold) -> str:

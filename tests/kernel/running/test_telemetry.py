@@ -52,6 +52,18 @@ def test_an_event_is_a_line_of_json(lines: Any) -> None:
     assert line["timestamp"].endswith("Z")
 
 
+def test_at_a_terminal_an_event_is_a_line_to_read_and_moves_nothing_there(lines: Any) -> None:
+    screen = io.StringIO()
+    screen.isatty = lambda: True  # type: ignore[method-assign]
+    log.configure_log("DEBUG", screen)
+    structlog.get_logger("x").warning("loop.failed", loop="sweep", why="it\x1b[2J broke", token="canary", failures=2)
+    logging.getLogger("a.library").warning("over\u202etaken")
+
+    own, theirs = screen.getvalue().splitlines()
+    assert own[8:] == 'Z warning  loop.failed  loop=sweep  why="it\\u001b[2J broke"  token=***  failures=2'
+    assert theirs[8:] == 'Z warning  "over\\u202etaken"'
+
+
 @pytest.mark.parametrize(
     "name", ["token", "password", "authorization", "message_content", "body", "subject", "envelope"]
 )

@@ -15,7 +15,7 @@ from tests.cli.command import postroom
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ready_file import ready_file
 
-from postroom.kernel.running.terminal import lines, seconds_of
+from postroom.kernel.running.terminal import lines, seconds_of, typed_name
 from postroom.kernel.values.errors import SettingsError
 
 GOOD = {"90s": 90, "15m": 900, "1h": 3600, "2d": 172_800, "1h30m": 5400, "25": 25, "0": 0, "0.5h": 1800, " 1H ": 3600}
@@ -30,6 +30,18 @@ def test_a_length_is_a_number_with_a_unit_or_seconds(text: str, seconds: float) 
 def test_anything_else_is_refused_by_the_option_it_was_given_for(text: str) -> None:
     with pytest.raises(SettingsError, match=r"--wait: .* like 90s, 15m, 1h or 2d"):
         seconds_of(text, "--wait")
+
+
+def test_hints_name_the_program_as_it_was_called_where_the_shell_does_not_know_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "argv", [".venv/bin/postroom", "up"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert typed_name() == ".venv/bin/postroom"
+
+    (tmp_path / "postroom").write_text("#!/bin/sh\n")
+    (tmp_path / "postroom").chmod(0o755)
+    assert typed_name() == "postroom"
 
 
 def test_a_script_sees_no_bar(home: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import re
 import sys
@@ -31,8 +32,15 @@ _TOKENS: Final = re.compile(r"\b\d{3,12}:[A-Za-z0-9_-]{5,}|\bpr_[a-z]+_[A-Za-z0-
 
 
 def configure_log(level: str = "INFO", stream: TextIO | None = None) -> None:
-    """Also takes over the standard library's loggers, so that no library prints past the filter."""
+    """
+    JSON for programs, a readable line each for the eyes at a terminal.
+
+    Also takes over the standard library's loggers, so that no library prints past the filter.
+    """
     unbreakable = _Unbreakable(stream or sys.stderr)
+    written: structlog.types.Processor = structlog.processors.JSONRenderer(ensure_ascii=False)
+    if unbreakable.isatty():
+        written = _readable
     processors: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -41,7 +49,7 @@ def configure_log(level: str = "INFO", stream: TextIO | None = None) -> None:
         redact,
     ]
     structlog.configure(
-        processors=[*processors, structlog.processors.JSONRenderer(ensure_ascii=False)],
+        processors=[*processors, written],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level)),
         logger_factory=lambda *_: structlog.PrintLogger(unbreakable),
         cache_logger_on_first_use=False,
@@ -49,7 +57,7 @@ def configure_log(level: str = "INFO", stream: TextIO | None = None) -> None:
     handler = logging.StreamHandler(unbreakable)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            processor=structlog.processors.JSONRenderer(ensure_ascii=False),
+            processor=written,
             foreign_pre_chain=[_first_line, *processors],
         )
     )
@@ -74,6 +82,11 @@ class _Unbreakable(io.StringIO):
         with suppress(OSError, ValueError):
             self._stream.flush()
 
+    def isatty(self) -> bool:
+        with suppress(OSError, ValueError):
+            return self._stream.isatty()
+        return False
+
 
 def _tell_exception(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Its kind and its place: what an exception says may be what somebody wrote to somebody."""
@@ -91,6 +104,19 @@ def _first_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> 
     """Libraries put a repr of what failed, and with it what was said, on the lines after the first."""
     event["event"] = str(event.get("event")).split("\n", 1)[0]
     return event
+
+
+def _readable(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
+    """One line, whatever a value holds: what a terminal would obey, or show somewhere else, is written as its code."""
+    moment, level, name = (str(event.pop(key, "")) for key in ("timestamp", "level", "event"))
+    fields = "".join(f"  {key}={_seen(value)}" for key, value in event.items())
+    return f"{moment[11:19]}Z {level:<8} {name if name.isprintable() else json.dumps(name)}{fields}"
+
+
+def _seen(value: Any) -> str:
+    if isinstance(value, str) and value.isprintable():
+        return value if value and " " not in value else f'"{value}"'
+    return json.dumps(value, default=str)
 
 
 def redact(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

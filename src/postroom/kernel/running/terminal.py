@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event, Thread
 from typing import Annotated, Any, Final
 
@@ -26,6 +28,12 @@ Redis = Annotated[
     str | None, typer.Option("--redis", help="redis://…, for limits that several processes share (POSTROOM_REDIS_URL).")
 ]
 Roster = Annotated[str | None, typer.Option("--roster", help="Folder of butlers (POSTROOM_ROSTER).")]
+
+
+def typed_name() -> str:
+    """How the reader calls this program: by its name where the shell finds it, else by the way to it."""
+    started = sys.argv[0]
+    return started if Path(started).name == "postroom" and shutil.which("postroom") is None else "postroom"
 
 
 def say(text: str) -> None:
