@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from scripts.law import mutants
-from scripts.law.choosing import as_json, by_folder, chosen, missed, text_of
+from scripts.law.choosing import as_json, by_folder, chosen, missed, summary, text_of
 from scripts.law.points import ROOT, Store, digest, numbers, united
 
 FIGURES = ROOT / "tests" / "law.json"
@@ -42,8 +42,12 @@ def collect(store: Store, tests: Sequence[str], workers: int, *, afresh: bool = 
     """One folder after the other, so that what is done is kept when it is stopped."""
     if afresh:
         store.begin()
+    behind = _behind(store)
     worst = 0
-    for folder, files in _folders(tests).items():
+    for folder, every in _folders(tests).items():
+        files = [path for path in every if tests or path in behind]
+        if not files:
+            continue
         code = _run(store, files, workers)
         sys.stdout.write(f"{folder}: {len(files)} files{'' if code == 0 else ', and some failed'}\n")
         worst = max(worst, code)
@@ -75,10 +79,9 @@ def candidates(store: Store, out: Path) -> int:
         here = (may_go.get(folder, []), unseen.get(folder, []))
         (out / f"{folder}.txt").write_text(text_of(*here))
         (out / f"{folder}.json").write_text(json.dumps(as_json(*here), indent=1) + "\n")
-        lines, eye = (sum(one.lines for one in some) for some in here)
-        sys.stdout.write(f"{folder:14} {lines:6} lines in {len(here[0]):4} functions may go; by eye {eye:5} lines\n")
-    total = sum(one.lines for one in choice.may_go)
-    sys.stdout.write(f"{'total':14} {total:6} lines in {len(choice.may_go):4} functions may go; {choice.stay} stay\n")
+        eye = sum(one.lines for one in here[1])
+        sys.stdout.write(f"{folder}: {summary(here[0])}; {eye} lines by eye\n")
+    sys.stdout.write(f"total: {summary(choice.may_go)}; {choice.stay} functions stay\n")
     return 0
 
 
@@ -110,10 +113,8 @@ def write_baseline(store: Store) -> int:
 
 def check(store: Store, workers: int, *, with_mutants: bool) -> int:
     """Run what was changed since it was collected, and compare what is missed with the stored figures."""
-    known = store.files()
-    there = {path: digest(ROOT / path) for files in _folders(()).values() for path in files}
-    gone = [path for path in known if path not in there]
-    changed = [path for path, now in there.items() if known.get(path) != now]
+    gone = [path for path in store.files() if not (ROOT / path).exists()]
+    changed = sorted(_behind(store))
     before = {path for path in mutants.rule_files() if mutants.touching(store, path) & {*gone, *changed}}
     store.forget(gone)
     code = _run(store, changed, workers) if changed else 0
@@ -121,6 +122,12 @@ def check(store: Store, workers: int, *, with_mutants: bool) -> int:
     if with_mutants and before:
         worse |= rate_rules(store, sorted(before), write=False)
     return code or worse
+
+
+def _behind(store: Store) -> set[str]:
+    """The test files that were changed, or never run, since the data was begun."""
+    known = store.files()
+    return {path for files in _folders(()).values() for path in files if known.get(path) != digest(ROOT / path)}
 
 
 def _compare_coverage(store: Store) -> int:
@@ -190,8 +197,8 @@ def _write(figures: dict[str, dict[str, dict[str, int]]]) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m scripts.law", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    some = commands.add_parser("collect", help="run tests and write down what each touches; all, or those named")
-    some.add_argument("tests", nargs="*", help="tests/inbox, tests/inbox/test_rules.py …")
+    some = commands.add_parser("collect", help="run tests and write down what each touches")
+    some.add_argument("tests", nargs="*", help="tests/inbox …; if none is named, what was changed or never run")
     some.add_argument("--afresh", action="store_true", help="forget what was collected before")
     some.add_argument("--workers", type=int, default=2)
     which = commands.add_parser("candidates", help="list the tests that may go, one file for each folder")

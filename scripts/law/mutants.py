@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from scripts.law.points import ROOT, SOURCE, Seen, Store, together
+from scripts.law.points import ROOT, SOURCE, Seen, Store, same_lines, together
 
 MORE_RULES = ("questions/shapes.py", "channels/retry_after.py", "kernel/text/rich.py", "kernel/text/visible.py")
 MUTANTS_PER_FILE = 40
@@ -84,8 +84,9 @@ def rule_files() -> list[str]:
 def rated(store: Store, folder: Path, rules: Iterable[str], going: set[str]) -> dict[str, Rated]:
     """Two files at a time."""
     seen = [one for one in store.seen().values() if (ROOT / one.path).exists()]
+    old = store.sources()
     numbered = {(point.path, point.line): number for number, point in enumerate(store.points()) if point.target is None}
-    tasks = {path: _tasks(path, seen, numbered, going) for path in rules}
+    tasks = {path: _tasks(path, old.get(path, ""), seen, numbered, going) for path in rules}
     with ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda item: _rated_file(folder, *item), tasks.items())
         return dict(zip(tasks, found, strict=True))
@@ -135,12 +136,16 @@ def _put(operators: list[ast.cmpop], at: int, other: ast.AST) -> Change:
     return lambda: operators.__setitem__(at, other)  # type: ignore[call-overload]
 
 
-def _tasks(path: str, seen: Sequence[Seen], numbered: dict[tuple[str, int], int], going: set[str]) -> list[Task]:
+def _tasks(
+    path: str, old: str, seen: Sequence[Seen], numbered: dict[tuple[str, int], int], going: set[str]
+) -> list[Task]:
     """Of the mistakes on lines that were collected; the same ones each time while the file is the same."""
+    text = (ROOT / path).read_text()
+    moved = same_lines(text, old)
     possible = [
-        (at, site.line)
-        for at, site in enumerate(sites(ast.parse((ROOT / path).read_text())))
-        if (path, site.line) in numbered
+        (at, moved[site.line])
+        for at, site in enumerate(sites(ast.parse(text)))
+        if (path, moved.get(site.line)) in numbered
     ]
     chosen = sorted(random.Random(SEED).sample(possible, min(MUTANTS_PER_FILE, len(possible))))
     tasks = []

@@ -15,8 +15,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from coverage.parser import PythonParser
+if TYPE_CHECKING:
+    from coverage.parser import PythonParser
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "postroom"
@@ -81,6 +83,8 @@ def together(places: Collection[int]) -> int:
 
 
 def parsed(text: str) -> PythonParser:
+    from coverage.parser import PythonParser  # only where something is collected
+
     parser = PythonParser(text=text or "\n")
     parser.parse_source()
     return parser
