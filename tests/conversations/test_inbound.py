@@ -17,11 +17,12 @@ from tests.support.counted import CountedLoops
 from postroom.approvals.store.approvals import HeardThreads
 from postroom.conversations.inbound import (
     AGE_SECONDS,
+    HEARERS,
     Forgotten,
+    Hearer,
     Inbound,
-    answering,
-    commanding,
     hand_over,
+    heard_by,
     hearing_handler,
     keeping_handler,
     of_messages,
@@ -364,6 +365,10 @@ async def people(database: Database) -> AskedPeople:
     return AskedPeople(book=stored)
 
 
+def hearer(name: str) -> Hearer:
+    return next(one for one in HEARERS if one.name == name)
+
+
 @pytest.mark.requirement("talk:stored-first")
 async def test_it_is_stored_first_and_a_second_time_nothing_more_is_done(
     kept: StoredInbound, people: AskedPeople, clock: FakeClock
@@ -375,7 +380,7 @@ async def test_it_is_stored_first_and_a_second_time_nothing_more_is_done(
         seen.append((await kept.named(event)).status)
         return True
 
-    handlers = [keeping_handler(kept, clock), answering(kept, clock, takes, "a question", people, {})]
+    handlers = [keeping_handler(kept, clock), heard_by(hearer("questions"), takes, kept, clock, people, {})]
     for _ in range(2):
         await hand_over(KEPT_WORDS, handlers, "telegram")
 
@@ -404,7 +409,7 @@ async def test_words_to_a_butler_by_name_answer_no_open_question_unless_they_rep
         heard.append(event)
         return True
 
-    handler = answering(kept, clock, takes, "a question", people, {"general": True})
+    handler = heard_by(hearer("questions"), takes, kept, clock, people, {"general": True})
     assert await handler(replace(KEPT_WORDS, text=text, replies_to=replies_to)) is answers
     assert bool(heard) is answers
 
@@ -415,7 +420,7 @@ async def test_what_a_handler_leaves_is_undecided_and_a_press_is_no_message(
     async def leaves(event: InboundEvent) -> bool:
         return isinstance(event, Press)
 
-    handlers = [keeping_handler(kept, clock), commanding(kept, clock, leaves, "it is a command", people)]
+    handlers = [keeping_handler(kept, clock), heard_by(hearer("commands"), leaves, kept, clock, people, {})]
     await hand_over(KEPT_WORDS, handlers, "telegram")
     await hand_over(PRESS, handlers, "telegram")
 

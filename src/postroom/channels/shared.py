@@ -46,9 +46,21 @@ def web_links(text: str) -> RichText:
     return spelled(parse(text), lambda link: not link.detail.lower().startswith("http"))
 
 
-def before_files(plain: list[Part], marked: list[Part], message: Message) -> list[Part]:
-    """Before files a mark makes no part of its own: it would come where a file was."""
-    return plain if message.attachments and len(marked) != len(plain) else marked
+def before_files(message: Message, parts: Callable[[bool], list[Part]]) -> list[Part]:
+    """`parts` is asked for them with a mark or without; before files a mark makes none of its own: a file was there."""
+    if not (message.repeated and message.attachments):
+        return parts(message.repeated)
+    plain, marked = parts(False), parts(True)
+    return marked if len(marked) == len(plain) else plain
+
+
+def edited(changed: Iterable[Part], surplus: Iterable[Part], added: Iterable[Part]) -> Sequence[Part]:
+    """
+    Over as many messages as the words need, the last of those that stand there first: it has the buttons, which are to
+    go at once. Messages that are needed no more are taken away, and what has no room there goes on after them.
+    """
+    *others, last = [*changed, *surplus]
+    return (last, *others, *added)
 
 
 def utf8_length(text: str) -> int:

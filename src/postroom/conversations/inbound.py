@@ -270,15 +270,33 @@ def in_order(
     butlers: Mapping[str, bool],
 ) -> list[Handler]:
     """`handlers` by their names in the list."""
-    ordered = list[Handler]()
-    for one in HEARERS:
-        handler = handlers[one.name]
-        if one.answers:
-            handler = answering(kept, clock, handler, one.noted, people, butlers)
-        elif one.noted:
-            handler = commanding(kept, clock, handler, one.noted, people)
-        ordered.append(handler)
-    return ordered
+    return [heard_by(one, handlers[one.name], kept, clock, people, butlers) for one in HEARERS]
+
+
+def heard_by(
+    hearer: Hearer,
+    handler: Handler,
+    kept: StoredInbound,
+    clock: Clock,
+    people: AskedPeople,
+    butlers: Mapping[str, bool],
+) -> Handler:
+    """What it took is kept with the message. A person may speak to a butler while a question is open."""
+
+    async def handle(event: InboundEvent) -> bool:
+        if not isinstance(event, InboundMessage):
+            return await handler(event)
+        if (hearer.answers and is_for_named(event, butlers)) or not await handler(event):
+            return False
+        if hearer.noted:
+            decided = RoutedMessage(kind=RouteKind.COMMAND, reason=hearer.noted)
+            if hearer.answers:
+                decided = route(InboundFacts(message=event, open_questions=(hearer.noted,)))
+            person = await people.at(event.channel, event.sender) if event.sender is not None else None
+            await kept.decide(event, decided, person.id if person else None, clock.now_us())
+        return True
+
+    return handle
 
 
 def of_messages(handle: MessageHandler) -> Handler:
@@ -367,43 +385,6 @@ def keeping_handler(kept: StoredInbound, clock: Clock) -> Handler:
         return (await kept.keep(message, clock.now_us())).status is not InboundStatus.RECEIVED
 
     return of_messages(handle)
-
-
-def answering(
-    kept: StoredInbound, clock: Clock, handler: Handler, what: str, people: AskedPeople, butlers: Mapping[str, bool]
-) -> Handler:
-    """A handler that takes answers; `what` they answer. A person may speak to a butler while a question is open."""
-
-    async def of_answers(event: InboundEvent) -> bool:
-        is_another_matter = isinstance(event, InboundMessage) and is_for_named(event, butlers)
-        return not is_another_matter and await handler(event)
-
-    return _noting(
-        kept, clock, of_answers, lambda message: route(InboundFacts(message=message, open_questions=(what,))), people
-    )
-
-
-def commanding(kept: StoredInbound, clock: Clock, handler: Handler, what: str, people: AskedPeople) -> Handler:
-    """A handler that takes what needs no butler."""
-    return _noting(kept, clock, handler, lambda _: RoutedMessage(kind=RouteKind.COMMAND, reason=what), people)
-
-
-def _noting(
-    kept: StoredInbound,
-    clock: Clock,
-    handler: Handler,
-    decision: Callable[[InboundMessage], RoutedMessage],
-    people: AskedPeople,
-) -> Handler:
-    async def handle(event: InboundEvent) -> bool:
-        if not await handler(event):
-            return False
-        if isinstance(event, InboundMessage):
-            person = await people.at(event.channel, event.sender) if event.sender is not None else None
-            await kept.decide(event, decision(event), person.id if person else None, clock.now_us())
-        return True
-
-    return handle
 
 
 # What people send with their words is fetched and kept before anybody hears them; what cannot be is said to them.

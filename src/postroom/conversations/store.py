@@ -10,6 +10,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    ColumnElement,
     Connection,
     Index,
     Row,
@@ -17,6 +18,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
     delete,
     func,
     select,
@@ -102,15 +104,13 @@ class StoredInbound:
 
         def work(connection: Connection) -> KeptMessage:
             connection.execute(insert_for(connection, inbound_messages).values(row).on_conflict_do_nothing())
-            named = (_c.channel == message.channel, _c.event_id == message.event_id)
-            return kept_of(connection.execute(select(inbound_messages).where(*named)).one())
+            return kept_of(connection.execute(select(inbound_messages).where(_is(message))).one())
 
         return await self._database.write(work)
 
     async def named(self, message: InboundMessage) -> KeptMessage:
         """As it is by now; every message is kept before anything is done about it."""
-        named = (_c.channel == message.channel, _c.event_id == message.event_id)
-        return (await self._listed(select(inbound_messages).where(*named)))[0]
+        return (await self._listed(select(inbound_messages).where(_is(message))))[0]
 
     async def decide(self, message: InboundMessage, routed: RoutedMessage, person: str | None, now_us: int) -> bool:
         """
@@ -132,8 +132,7 @@ class StoredInbound:
             decided |= {"text": storable(routed.words), "attachments": attachments_text(message.files)}
         elif routed.kind is RouteKind.CHOICE:
             del decided["attachments"]
-        named = (_c.channel == message.channel, _c.event_id == message.event_id, _c.status == str(received))
-        statement = update(inbound_messages).where(*named).values(decided)
+        statement = update(inbound_messages).where(_is(message), _c.status == str(received)).values(decided)
         return await self._database.write(lambda connection: connection.execute(statement).rowcount == 1)
 
     async def unclaimed(self, person: str, message: InboundMessage, since_us: int) -> tuple[Attachment, ...]:
@@ -209,6 +208,10 @@ class StoredInbound:
 
     async def _listed(self, asked: Select[Any]) -> list[KeptMessage]:
         return await self._database.read(lambda connection: [kept_of(row) for row in connection.execute(asked)])
+
+
+def _is(message: InboundMessage) -> ColumnElement[bool]:
+    return and_(_c.channel == message.channel, _c.event_id == message.event_id)
 
 
 def _with_butlers() -> Select[Any]:

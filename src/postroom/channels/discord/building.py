@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 from postroom.channels.shared import (
     MultipartForm,
     check_text,
+    edited,
     emoji_of,
     fits_a_button,
     form_files,
@@ -163,10 +164,7 @@ def _texts(message: Message, first_only: JsonBody) -> Sequence[DiscordRequest]:
 
 
 def _edits(message: Message, revises: Revision) -> Sequence[DiscordRequest]:
-    """
-    What had the buttons first: they are to go at once. A text that needs more messages than stand there goes on in
-    answers to the first, and messages it needs no more are deleted, but for the one that has the files.
-    """
+    """A text that needs more messages than stand there goes on in answers to the first; what has the files stays."""
     numbers = [_number(one) for one in revises.standing]
     if not numbers:
         raise ValidationError("the Discord message to edit must be named by its number")
@@ -181,8 +179,8 @@ def _edits(message: Message, revises: Revision) -> Sequence[DiscordRequest]:
     texts[-1] |= under
     kept = _kept(numbers, len(texts), revises.provider_ids[-1] if revises.files else None)
     shown = dict(zip(kept, texts, strict=False))
-    *others, last = [_edit(place, one, shown[one]) if one in shown else _delete(place, one) for one in numbers]
-    return (last, *others, *_answers(message, place, numbers[0], texts[len(kept) :]))
+    changed = [_edit(place, one, shown[one]) if one in shown else _delete(place, one) for one in numbers]
+    return edited(changed, (), _answers(message, place, numbers[0], texts[len(kept) :]))
 
 
 def _kept(numbers: list[str], texts: int, with_files: str | None) -> list[str]:

@@ -15,6 +15,7 @@ from postroom.channels.matrix.api import MEDIA, V3, MatrixApi, below_room
 from postroom.channels.matrix.building import MESSAGE, address, is_event, is_user
 from postroom.channels.matrix.rooms import MatrixRooms
 from postroom.kernel.http.answers import JsonObject, as_object, json_object, objects_in
+from postroom.kernel.running.files import replace_file
 from postroom.kernel.values.errors import PostroomError, TargetUnavailable
 from postroom.message.inbound import Flag, InboundFile, InboundMessage, Listened
 
@@ -136,10 +137,8 @@ class SyncPlaces:
         if self._file is None or position is None or position == asked:
             return
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside = self._file.with_name(f".{self._file.name}.new")
         kept = {str(name): one for name, one in self._known.items() if name is not None}
-        beside.write_text(json.dumps(kept), encoding="utf-8")
-        beside.replace(self._file)
+        replace_file(self._file, json.dumps(kept).encode())
 
 
 class MatrixListening:

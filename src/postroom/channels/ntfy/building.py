@@ -13,6 +13,7 @@ from postroom.channels.email.building import encoded
 from postroom.channels.shared import (
     before_files,
     check_text,
+    edited,
     json_length,
     one_line,
     plain_name,
@@ -103,7 +104,8 @@ def build(message: Message, answers_url: str) -> Sequence[NtfyCall]:
     text = with_links(message.text, _unplaced(message.markup))
     if message.revises is not None:
         return _edits(message, message.revises, topic, text, answers_url)
-    bodies = [_body(message, topic, part) for part in _parts(message, text)]
+    parts = before_files(message, lambda marked: parts_of(text, repeated=marked))
+    bodies = [_body(message, topic, part) for part in parts]
     _put_buttons(bodies[-1], message, topic, answers_url)
     files_alone = _file_bodies(message, _body(message, topic, ""))
     bodies += files_alone[1:] if _is_with_file(message, text, bodies) else files_alone
@@ -121,21 +123,13 @@ def _is_with_file(message: Message, text: str, bodies: Sequence[JsonBody]) -> bo
     return bool(message.attachments) and has_room and "actions" not in bodies[0] and "\\n" not in text
 
 
-def _parts(message: Message, text: str) -> list[str]:
-    parts = parts_of(text)
-    return before_files(parts, parts_of(text, repeated=True), message) if message.repeated else parts
-
-
 def sequence_id(delivery_id: DeliveryId, place: int) -> str:
     """The same part of the same delivery has the same name for ever; it says nothing to those who read the topic."""
     return hashlib.sha256(f"{delivery_id}/{place}".encode()).hexdigest()[:32]
 
 
 def _edits(message: Message, revises: Revision, topic: str, text: str, answers_url: str) -> Sequence[NtfyCall]:
-    """
-    Published again under the same names. What had the buttons first: they are to go at once; what the text needs more
-    is published after it, and what it needs no more is taken away.
-    """
+    """Published again under the same names."""
     if not revises.worded:
         raise ValidationError("only what was sent to ntfy can be edited")
     bodies = [_body(message, topic, part) | {"priority": _SILENT} for part in parts_of(text)]
@@ -147,9 +141,9 @@ def _edits(message: Message, revises: Revision, topic: str, text: str, answers_u
     ]
     if revises.files >= len(revises.provider_ids):
         changed[0] = replace(changed[0], keeps_file=True, about=stand[0])
-    *others, last = [*changed, *(_delete(revises, topic, one) for one in stand[len(bodies) :])]
+    surplus = [_delete(revises, topic, one) for one in stand[len(bodies) :]]
     added = enumerate(bodies[len(stand) :], len(places))
-    return (last, *others, *(_call(revises.delivery_id, place, body) for place, body in added))
+    return edited(changed, surplus, [_call(revises.delivery_id, place, body) for place, body in added])
 
 
 def _places(revises: Revision) -> dict[str, int]:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Final, assert_never
 from urllib.parse import urlsplit
 
-from postroom.channels.shared import before_files, check_text, emoji_of, one_line, token_of, web_links
+from postroom.channels.shared import before_files, check_text, edited, emoji_of, one_line, token_of, web_links
 from postroom.channels.slack.web_api import (
     DELETE,
     DELETE_FILE,
@@ -81,7 +81,7 @@ def _posts(message: Message, key: bytes, where: JsonBody) -> Sequence[SlackCall]
     """
     check_text(message)
     to = {"channel": _address(message)} | where
-    bodies = _bodies(message, key, to, _contents(message))
+    bodies = _bodies(message, key, to, before_files(message, lambda marked: _parts(message, repeated=marked)))
     actions = _actions(message.markup)
     if message.attachments and len(bodies) == 1 and not actions:
         repeated = message.repeated and bodies[0]["text"] == _parts(message, repeated=False)[0]["text"]
@@ -108,10 +108,7 @@ def _share(message: Message, body: JsonBody) -> Sequence[SlackCall]:
 
 
 def _edits(message: Message, revises: Revision, key: bytes) -> Sequence[SlackCall]:
-    """
-    What had the buttons first: they are to go at once. A text that needs more messages than stand there goes on in
-    answers to the first, and messages it needs no more are deleted.
-    """
+    """A text that needs more messages than stand there goes on in answers to the first."""
     channel = revises.conversation or _address(message)
     if revises.deletes:
         with_text = revises.worded[:1] if revises.files >= len(revises.provider_ids) else ()
@@ -129,9 +126,9 @@ def _edits(message: Message, revises: Revision, key: bytes) -> Sequence[SlackCal
         SlackCall(method=UPDATE, body={"channel": channel, "ts": stamp, "parse": "none"} | shown)
         for stamp, shown in zip(stamps, texts, strict=False)
     ]
-    *others, last = [*changed, *(_deletion(one, channel) for one in stamps[len(texts) :])]
+    surplus = [_deletion(one, channel) for one in stamps[len(texts) :]]
     added = _bodies(message, key, {"channel": channel, "thread_ts": stamps[0]}, texts[len(stamps) :])
-    return (last, *others, *(SlackCall(method=POST, body=body) for body in added))
+    return edited(changed, surplus, [SlackCall(method=POST, body=body) for body in added])
 
 
 def _deletion(sent_id: str, place: str, *, is_message: bool = False) -> SlackCall:
@@ -145,11 +142,6 @@ def _reaction(message: Message) -> SlackCall:
     name = name_of(emoji_of(message, is_single))
     body = {"channel": _address(message), "timestamp": _thread(message), "name": name}
     return SlackCall(method=REACT, body=body)
-
-
-def _contents(message: Message) -> list[JsonBody]:
-    plain = _parts(message, repeated=False)
-    return before_files(plain, _parts(message, repeated=True), message) if message.repeated else plain
 
 
 def _parts(message: Message, *, repeated: bool) -> list[JsonBody]:

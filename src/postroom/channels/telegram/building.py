@@ -13,6 +13,7 @@ from typing import Final
 from postroom.channels.shared import (
     MultipartForm,
     before_files,
+    edited,
     fits_a_button,
     form_files,
     form_of,
@@ -271,7 +272,7 @@ def calls_with_files(message: Message, show: _Show, *, buttons: bool = False) ->
         # A caption shows no preview of a link, so there is none to forbid.
         caption = {_AS_CAPTION[name]: value for name, value in shown.items() if name in _AS_CAPTION}
         return [*_file_calls(message.attachments, caption, album=album), *text_calls(mark)]
-    texts = text_calls(before_files(first, show(message, TEXT_LIMIT), message))
+    texts = text_calls(before_files(message, lambda marked: show(replace(message, repeated=marked), TEXT_LIMIT)))
     said = {"caption": REPEAT_MARK} if message.repeated else {}
     if album:
         return [*texts, *_file_calls(message.attachments, said, album=True)]
@@ -363,10 +364,7 @@ class HasCaption(ValidationError):
 
 
 def edits(message: Message, revises: Revision, chat_id: int | str, show: _Show) -> Sequence[TelegramCall]:
-    """
-    What had the buttons first: they are to go at once. A text that needs more messages than stand there goes on in
-    answers to the first, and messages it needs no more are deleted.
-    """
+    """A text that needs more messages than stand there goes on in answers to the first."""
     if revises.deletes:
         known = [one for one in revises.standing if not one.startswith(BROUGHT)]
         return [_delete(chat_id, number) for number in _numbers(known)]
@@ -379,8 +377,7 @@ def edits(message: Message, revises: Revision, chat_id: int | str, show: _Show) 
         shown[-1] = shown[-1] | {"reply_markup": markup}
     changed = [_edit(chat_id, number, one) for number, one in zip(numbers, shown, strict=False)]
     surplus = [_delete(chat_id, number, or_say=MISSING) for number in numbers[len(shown) :]]
-    *others, last = [*changed, *surplus]
-    return [last, *others, *(_answer(chat_id, numbers[0], one) for one in shown[len(numbers) :])]
+    return edited(changed, surplus, [_answer(chat_id, numbers[0], one) for one in shown[len(numbers) :]])
 
 
 def _edit(chat_id: int | str, number: int, shown: JsonBody) -> TelegramCall:

@@ -250,7 +250,8 @@ class Telegram:
         return listened(self.name, updates, await self._own_name() if any(map(is_in_group, updates)) else None)
 
     async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
-        return await brought(message.offers, self._told, self._api, self._token, timeout_seconds)
+        ends_at, folder = time.monotonic() + timeout_seconds, f"{self._api.base_url}/file/bot{self._token}"
+        return [await brought(one, self._told, self._api, folder, ends_at) for one in message.offers]
 
     async def _whole_album(self, position: int | None, updates: list[JsonObject]) -> list[JsonObject]:
         """More of it may be on its way; asking again with the same position acknowledges nothing."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shutil
 import tomllib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_IMODE
 from typing import Annotated, Any, Final
 
 import typer
@@ -17,6 +17,7 @@ import typer
 from postroom.channels.telegram.channel import AnotherReader, Telegram
 from postroom.cli.doctor.doctor import household_at
 from postroom.kernel.running.clock import Clock, SystemClock
+from postroom.kernel.running.files import replace_file
 from postroom.kernel.running.terminal import Home, Json, Roster, complain, say, say_json
 from postroom.kernel.values.errors import SettingsError, UserError
 from postroom.kernel.values.ids import SECOND_US, seconds
@@ -179,11 +180,7 @@ def _remember(settings: Settings, chat_id: str) -> Path | None:
         say(f"[owner]\n{owner_line(chat_id)}")
         return None
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = file.with_name(f".{file.name}.new")
-    beside.write_bytes(after.encode())
-    if file.exists():
-        shutil.copymode(file, beside)
-    beside.replace(file)
+    replace_file(file, after.encode(), mode=S_IMODE(file.stat().st_mode) if file.exists() else 0o644)
     return file
 
 

@@ -185,14 +185,7 @@ def _offer(kind: str, told: JsonObject) -> tuple[InboundFile, ...]:
     )
 
 
-async def brought(
-    files: Sequence[InboundFile], call: _Calls, api: ProviderApi, token: str, timeout_seconds: float
-) -> list[InboundFile]:
-    ends_at = time.monotonic() + timeout_seconds
-    return [await _brought(one, call, api, f"{api.base_url}/file/bot{token}", ends_at) for one in files]
-
-
-async def _brought(file: InboundFile, call: _Calls, api: ProviderApi, folder: str, ends_at: float) -> InboundFile:
+async def brought(file: InboundFile, call: _Calls, api: ProviderApi, folder: str, ends_at: float) -> InboundFile:
     if file.size is not None and file.size > _MOST_BYTES:
         return replace(file, problem=_TOO_LARGE)
     try:

@@ -206,16 +206,11 @@ def _encrypted(text: bytes, subscription: PushSubscription) -> bytes:
     body = encrypt(
         text,
         private_key=ec.generate_private_key(ec.SECP256R1()),  # one for each message
-        dh=_bytes(subscription.p256dh),
-        auth_secret=_bytes(subscription.auth),
+        dh=_decoded(subscription.p256dh),
+        auth_secret=_decoded(subscription.auth),
         version="aes128gcm",
     )
     return bytes(body)
-
-
-def _bytes(key: str) -> bytes:
-    """Browsers leave out the padding."""
-    return base64.urlsafe_b64decode(key + "=" * (-len(key) % 4))
 
 
 # Who we are to a push service (RFC 8292): a key of the household's own, and a proof for each service.
