@@ -236,7 +236,8 @@ class HouseholdClient:
     async def ask(self, one: Act[Answer], token: str, key: str | None = None) -> Answer:
         """Raises Refused with the household's own words and code, and NoAnswer."""
         asked = _request_of(one, key)
-        status, answer = await self._told(asked.method, asked.target, asked.body, token, asked.headers)
+        async with self._opened(asked.method, asked.target, asked.body, token, asked.headers) as response:
+            status, answer = response.status, await _document(response)
         if isinstance(answer, dict) and one.is_answer(status, answer):
             try:
                 return _answer_from(one, answer)
@@ -251,10 +252,6 @@ class HouseholdClient:
             if response.status != 200:
                 raise _refusal(response.status, await _document(response))
             yield response.content.iter_any()
-
-    async def _told(self, method: str, target: str, body: Any, token: str, more: Mapping[str, str]) -> tuple[int, Any]:
-        async with self._opened(method, target, body, token, more) as response:
-            return response.status, await _document(response)
 
     @asynccontextmanager
     async def _opened(

@@ -12,6 +12,7 @@ import pytest
 from tests.channels.email.token_server import TokenServer
 from tests.patience import PATIENCE_SECONDS
 
+from postroom.channels.email.kind import EmailSettings
 from postroom.channels.email.oauth import (
     Grant,
     GrantFile,
@@ -19,7 +20,7 @@ from postroom.channels.email.oauth import (
     OauthProvider,
     by_code,
     by_page,
-    oauth_provider,
+    mail_provider,
     xoauth2,
 )
 from postroom.kernel.values.errors import CredentialsRefused, TargetUnavailable
@@ -35,7 +36,12 @@ def kept(home: Path, refresh_token: str = "canary-refresh-0", **changes: float |
 
 
 def access(file: GrantFile, tokens: TokenServer, provider: str = "microsoft", now: float = NOW) -> MailAccess:
-    return MailAccess(file, oauth_provider(provider, token_url=f"{tokens.url}/token"), "email", lambda: now)
+    return MailAccess(file, granter(provider, f"{tokens.url}/token"), "email", lambda: now)
+
+
+def granter(name: str, token_url: str, **more: str) -> OauthProvider:
+    set_so = {"auth": "oauth2", "oauth_provider": name, "oauth_token_url": token_url, **more}
+    return mail_provider(EmailSettings.model_validate(set_so))
 
 
 @pytest.mark.requirement("mail:oauth2")
@@ -96,7 +102,7 @@ async def test_without_a_grant_it_says_how_to_get_one(tokens: TokenServer, tmp_p
 
 
 async def test_a_provider_that_is_away_is_no_refusal(tmp_path: Path) -> None:
-    provider = oauth_provider("google", token_url="http://127.0.0.1:9/token")
+    provider = granter("google", "http://127.0.0.1:9/token")
     with pytest.raises(TargetUnavailable) as away:
         await MailAccess(kept(tmp_path), provider, "email").token()
 
@@ -121,8 +127,8 @@ def test_the_words_that_are_shown_to_a_server() -> None:
 
 
 def provider(tokens: TokenServer, name: str) -> OauthProvider:
-    here = {"token_url": f"{tokens.url}/token", "device_url": f"{tokens.url}/devicecode"}
-    return oauth_provider(name, **here, authorize_url="https://accounts.example/auth")
+    here = {"oauth_device_url": f"{tokens.url}/devicecode", "oauth_authorize_url": "https://accounts.example/auth"}
+    return granter(name, f"{tokens.url}/token", **here)
 
 
 class Pauses(list[float]):

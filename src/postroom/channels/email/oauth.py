@@ -33,7 +33,6 @@ _MICROSOFT_SCOPES: Final = (
     "https://outlook.office.com/IMAP.AccessAsUser.All",
     "https://outlook.office.com/SMTP.Send",
 )
-_PROVIDERS: Final = ("google", "microsoft")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,28 +47,24 @@ class OauthProvider:
     device_url: str = ""
 
 
-def oauth_provider(
-    name: str, *, tenant: str = "common", token_url: str = "", authorize_url: str = "", device_url: str = ""
-) -> OauthProvider:
-    """Raises ValueError for one that is not known; addresses that are given stand in for the provider's own."""
-    if name == "google":
+def mail_provider(options: EmailSettings | EmailAccount) -> OauthProvider:
+    """Addresses that are set stand in for the provider's own."""
+    if options.oauth_provider == "google":
         return OauthProvider(
-            name=name,
+            name="google",
             title="Google",
             scopes=_GOOGLE_SCOPES,
-            token_url=token_url or "https://oauth2.googleapis.com/token",
-            authorize_url=authorize_url or "https://accounts.google.com/o/oauth2/v2/auth",
+            token_url=options.oauth_token_url or "https://oauth2.googleapis.com/token",
+            authorize_url=options.oauth_authorize_url or "https://accounts.google.com/o/oauth2/v2/auth",
         )
-    if name == "microsoft":
-        base = f"https://login.microsoftonline.com/{tenant}/oauth2/v2.0"
-        return OauthProvider(
-            name=name,
-            title="Microsoft",
-            scopes=_MICROSOFT_SCOPES,
-            token_url=token_url or f"{base}/token",
-            device_url=device_url or f"{base}/devicecode",
-        )
-    raise ValueError(f"oauth_provider must be {' or '.join(_PROVIDERS)}")
+    base = f"https://login.microsoftonline.com/{options.oauth_tenant}/oauth2/v2.0"
+    return OauthProvider(
+        name="microsoft",
+        title="Microsoft",
+        scopes=_MICROSOFT_SCOPES,
+        token_url=options.oauth_token_url or f"{base}/token",
+        device_url=options.oauth_device_url or f"{base}/devicecode",
+    )
 
 
 # What a provider's token endpoint says: a token, not yet, or no.
@@ -135,21 +130,8 @@ class GrantFile:
         return alone_with(self.path)
 
 
-# Where the grant of a mail account lies, and which provider gave it.
-
-
 def grant_file(name: str, home: Path) -> GrantFile:
     return GrantFile(home, name, household_key(home, "mail access"))
-
-
-def mail_provider(options: EmailSettings | EmailAccount) -> OauthProvider:
-    return oauth_provider(
-        options.oauth_provider,
-        tenant=options.oauth_tenant,
-        token_url=options.oauth_token_url,
-        authorize_url=options.oauth_authorize_url,
-        device_url=options.oauth_device_url,
-    )
 
 
 # The access token of a mailbox: renewed before it ends, and at once when a server refuses it.
