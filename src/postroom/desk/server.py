@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import sys
 from collections.abc import Awaitable, Callable
-from ipaddress import ip_address
 from typing import Any
 
 import anyio
@@ -27,7 +26,7 @@ from postroom.kernel.acts.reading import arguments_schema, read
 from postroom.kernel.running.process import package_version
 from postroom.kernel.serving.mcp import McpSessions, OwnWordsServer, SessionBounds, Tool, unchecked_tool
 from postroom.kernel.values.errors import Refused, SettingsError
-from postroom.kernel.values.fields import in_url
+from postroom.kernel.values.fields import in_url, is_loopback
 
 # The tool.
 
@@ -128,7 +127,7 @@ def run_http(settings: PopupSettings, *, host: str, port: int, household: Househ
     """Raises SettingsError rather than let other machines ask the person at this screen for anything."""
     import uvicorn
 
-    if not settings.token and not _is_this_machine(host):
+    if not settings.token and not is_loopback(host):
         raise SettingsError(f"--host {host} is open to other machines: set desk.token (POSTROOM_DESK__TOKEN) first.")
 
     async def run() -> bool:
@@ -141,13 +140,6 @@ def run_http(settings: PopupSettings, *, host: str, port: int, household: Househ
 
     if not anyio.run(run):
         sys.exit(_NOT_STARTED)
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class BearerOnly:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import socket
 import ssl
@@ -17,7 +16,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.values.errors import ValidationError, error_object
-from postroom.kernel.values.fields import web_address
+from postroom.kernel.values.fields import is_loopback, web_address
 from postroom.sandbox.control import Control
 from postroom.sandbox.faults import ArmedFaults, SandboxParts
 from postroom.sandbox.imap import ImapServer
@@ -92,12 +91,7 @@ def hostname(host: str) -> str:
 
 
 def _is_ours(name: str, hosts: Collection[str]) -> bool:
-    if name == "localhost" or name in hosts:
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
+    return name in hosts or is_loopback(name)
 
 
 def _opens_the_page(headers: Mapping[str, str], method: str, path: str) -> bool:

@@ -9,15 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from hashlib import sha256
-from ipaddress import ip_address
 from typing import Final, assert_never
 from urllib.parse import quote, urlsplit
 
-from postroom.channels.shared import UNTYPED, check_text, plain_name, plain_type
+from postroom.channels.shared import UNTYPED, check_text, one_line, plain_name, plain_type
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import html_of, readable
 from postroom.kernel.values.errors import ValidationError
-from postroom.kernel.values.fields import text_problem
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Priority
 from postroom.message.markup import Button, Markup
@@ -51,13 +49,6 @@ def mailbox(text: str) -> str | None:
 
 def domain_of(address: str) -> str:
     return address.rpartition("@")[2]
-
-
-def is_this_machine(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 # The mail, plain or as text and HTML.
@@ -283,18 +274,11 @@ def links(markup: Markup | None) -> list[str]:
 
 
 def _line(button: Button) -> str:
-    label = " ".join(button.label.split())
-    if not label or text_problem(label):
-        raise ValidationError("a button's text must be one line that is not blank")
-    return f"{label}: {_link(button.url)}"
-
-
-def _link(url: str | None) -> str:
-    if url is None:
+    if button.url is None:
         raise ValidationError("a button in an e-mail must be a link")
-    if not _LINK.fullmatch(url) or not _is_web_address(url):
+    if not _LINK.fullmatch(button.url) or not _is_web_address(button.url):
         raise ValidationError("a button's link must be a web address")
-    return url
+    return f"{one_line(button.label)}: {button.url}"
 
 
 def _is_web_address(url: str) -> bool:

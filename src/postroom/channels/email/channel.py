@@ -18,7 +18,6 @@ from postroom.channels.email.building import (
     OutgoingMail,
     as_data,
     build,
-    is_this_machine,
     mailbox,
     service_headers,
     with_files,
@@ -38,6 +37,7 @@ from postroom.kernel.values.errors import (
     TargetUnavailable,
     ValidationError,
 )
+from postroom.kernel.values.fields import is_loopback
 from postroom.kernel.values.ids import is_uuid, moment_of
 from postroom.message.attachment import FileContents
 from postroom.message.delivery import Message, Receipt, folded
@@ -258,7 +258,7 @@ class Email:
         sender = mailbox(from_address)
         if sender is None:
             raise ValueError("from_address must be a single e-mail address")
-        if username and security == "none" and not is_this_machine(host):
+        if username and security == "none" and not is_loopback(host):
             raise ValueError("a login needs starttls or tls unless the mail server is on this machine")
         self.name = name
         self._sender, self._now, self._files = sender, now, files

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Set
 from difflib import get_close_matches
+from ipaddress import ip_address
 from typing import Any, Final, TypeVar
 
 from postroom.kernel.values.errors import FieldError, ValidationError
@@ -228,6 +229,14 @@ def in_url(host: str) -> str:
 
 def web_address(host: str, port: int) -> str:
     return f"http://{in_url(host)}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Reached from this machine alone."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 # Text that every store can keep, made of text that some cannot.

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Self, TypeVar
 
-from postroom.channels.email.building import is_this_machine
 from postroom.channels.email.kind import Tls
 from postroom.channels.email.oauth import MailAccess, xoauth2
 from postroom.kernel.http.call import out_of_descriptors
 from postroom.kernel.values.errors import CredentialsRefused, PostroomError, TargetUnavailable
+from postroom.kernel.values.fields import is_loopback
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class ImapAccount:
     tls_context: ssl.SSLContext | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if self.tls == "none" and (self.password or self.access) and not is_this_machine(self.host):
+        if self.tls == "none" and (self.password or self.access) and not is_loopback(self.host):
             raise ValueError("reading mail needs starttls or tls unless the mail server is on this machine")
         if not self.user:
             raise ValueError("reading mail needs the mailbox's login")
