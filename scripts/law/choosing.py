@@ -11,13 +11,14 @@ from pathlib import Path
 
 from scripts.law.points import ROOT, Point, Seen, numbers
 
-# They promise what no line of ours shows: that a break is survived, that a door is like all others.
+# They promise what no line of ours shows: that a break is survived, that a door is like all others, who is let in.
 STAYING = re.compile(
     r"tests/(test_|museum/|contract/|docs/|architecture/|clients/|examples/|packaging/|faults/|benchmarks/|services/)"
-    r"|tests/kernel/acts/|/test_(every_\w+|walks|wiring|strangers|stored_everywhere)\.py"
+    r"|tests/kernel/(acts|guard)/|/test_(every_\w+|walks|wiring|strangers|stored_everywhere)\.py"
 )
 NAMING = ("chaos", "docs", "scripts", "tests/museum", "CONTRIBUTING.md")
-DOOR = re.compile(r"/(acts|page|routes|commands|server)\.py|/pages/|/kernel/(acts|serving|guard)/")
+DOOR = re.compile(r"/(acts|page|routes|commands|server)\.py|/pages/|/kernel/(acts|serving)/")
+WAY_IN = 10  # modules at the least, between a door and what it leads to
 # Figures do not know what such a sentence is worth.
 PROMISE = re.compile(
     r"nobody|no_one|somebody_else|someone_else|stranger|only_|_may_|secret|token|hostile|never|refuse|once|lost|leak|forbid|forged"
@@ -97,7 +98,7 @@ def _candidate(one: Seen, places: Places) -> Candidate:
         lines=lines_of(one),
         modules=len(modules),
         seconds=round(one.seconds, 2),
-        door=any(DOOR.search(module) for module in modules),
+        door=len(modules) >= WAY_IN and any(DOOR.search(module) for module in modules),
         promise=bool(PROMISE.search(function)),
     )
 

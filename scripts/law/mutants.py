@@ -19,7 +19,16 @@ from pathlib import Path
 
 from scripts.law.points import ROOT, SOURCE, Seen, Store, same_lines, together
 
-MORE_RULES = ("questions/shapes.py", "channels/retry_after.py", "kernel/text/rich.py", "kernel/text/visible.py")
+# Where values go in and values come out, and where it is decided who may.
+RULES = (
+    "**/rules.py",
+    "**/*_rules.py",
+    "**/rules/*.py",
+    "kernel/guard/*.py",
+    "kernel/text/*.py",
+    "kernel/values/*.py",
+    "questions/shapes.py",
+)
 MUTANTS_PER_FILE = 40
 TESTS_PER_MUTANT = 25
 SECONDS_PER_MUTANT = 6.0  # of tests, as they took when they were collected
@@ -77,8 +86,8 @@ class Task:
 
 
 def rule_files() -> list[str]:
-    found = [*SOURCE.rglob("rules.py"), *SOURCE.rglob("rules/*.py"), *(SOURCE / name for name in MORE_RULES)]
-    return sorted(path.relative_to(ROOT).as_posix() for path in found if path.name != "__init__.py" and path.exists())
+    found = {path for pattern in RULES for path in SOURCE.glob(pattern) if path.name != "__init__.py"}
+    return sorted(path.relative_to(ROOT).as_posix() for path in found)
 
 
 def rated(store: Store, folder: Path, rules: Iterable[str], going: set[str]) -> dict[str, Rated]:
