@@ -30,8 +30,6 @@ from postroom.kernel.values.principal import Principal, Role
 from postroom.message.delivery import Status
 from postroom.overview import pruning as prune_deliveries
 from postroom.overview.counts import (
-    ConsoleDeadLetters,
-    ConsoleDeliveries,
     ConsoleOverview,
     StoredOverview,
 )
@@ -78,7 +76,7 @@ class Asked:
         }
 
     def _deliveries(self) -> dict[str, Look]:
-        listed, letters = ConsoleDeliveries(self.database, CHANNELS, {}), ConsoleDeadLetters(self.database, CHANNELS)
+        listed = ConsoleOverview(self.database, CHANNELS, BreakerPolicy())
         stored, all_of = StoredDeliveries(self.database), DeliveryQuery()
         deep = RowPage(limit=500, before=row_id(self.size // 2, self.now_us))
         failed, places = DeliveryQuery(status=Status.FAILED), [f"telegram:{ADDRESS}"]
@@ -90,8 +88,8 @@ class Asked:
             "search, a word that is nowhere": lambda: listed.find(all_of, "nowhere"),
             "search, by a person's name": lambda: listed.find(all_of, "Ann", places),
             "one delivery's page": lambda: listed.file(row_id(self.size // 2, self.now_us)),
-            "dead letters": lambda: letters.find(DeadLetterQuery(), None, ()),
-            "dead letters, by a person's name": lambda: letters.find(DeadLetterQuery(), "Ann", places),
+            "dead letters": lambda: listed.find_letters(DeadLetterQuery(), None, ()),
+            "dead letters, by a person's name": lambda: listed.find_letters(DeadLetterQuery(), "Ann", places),
         }
 
     def _front(self) -> dict[str, Look]:
@@ -100,7 +98,7 @@ class Asked:
         return {
             "badges of the navigation": lambda: overview.waits(Principal(Role.PERSON, WHO), self.now_us),
             "first page: the day by channel": lambda: health.tallies(self.now_us - DAY_US),
-            "first page: what was given up": health.trouble,
+            "first page: what was given up": overview.trouble,
             "health: the queue": health.depth,
             "health: the day in hours": lambda: health.series(self._hours(), 500),
             "health: two weeks by day": lambda: health.days([self.now_us - DAY_US * day for day in range(14, -1, -1)]),

@@ -21,7 +21,7 @@ from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
 from postroom.kernel.values.principal import Principal
 from postroom.message.delivery import ClosedAddress
 from postroom.message.inbound import InboundTrouble
-from postroom.overview.counts import DayCounts, WhatWaits
+from postroom.overview.counts import DayCounts, WaitingNow
 from postroom.overview.health import health_section
 from postroom.overview.today import Day, TodayPage, today_section
 from postroom.questions.model import SubjectKind
@@ -66,9 +66,9 @@ class Household:
         self._answers("latest")
         return []
 
-    async def waits(self, who: Principal, now_us: int) -> WhatWaits:
+    async def waits(self, who: Principal, now_us: int) -> WaitingNow:
         self._answers("waits")
-        return WhatWaits(questions=0, approvals=0, unread=0, held=0)
+        return WaitingNow(questions=0, approvals=0, unread=0, held=0)
 
     async def waiting(self, who: Principal, *, besides: SubjectKind | None = None) -> int:
         self._answers("questions")

@@ -15,7 +15,7 @@ from tests.household.living import LIFTED, QUICK, Living, living
 from postroom.inbox.model import NewNotification
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import OPERATOR, Principal
-from postroom.overview.counts import WhatWaits
+from postroom.overview.counts import WaitingNow
 from postroom.overview.today import Badges
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -96,7 +96,7 @@ async def test_a_member_sees_their_own_figures_alone(home: Living, caller: Calle
 
 
 class Away:
-    async def waits(self, who: Principal, now_us: int) -> WhatWaits:
+    async def waits(self, who: Principal, now_us: int) -> WaitingNow:
         raise StoreUnavailable("away")
 
 

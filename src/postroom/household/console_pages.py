@@ -56,11 +56,8 @@ from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import Principal, person_id_of
-from postroom.message.delivery import Priority
 from postroom.overview.audit import entry_of
 from postroom.overview.counts import (
-    ConsoleDeadLetters,
-    ConsoleDeliveries,
     ConsoleOverview,
 )
 from postroom.overview.health import Machinery, health_section
@@ -107,7 +104,7 @@ def _sections(parts: ConsoleParts, bulk: Bulk) -> Sequence[ConsoleSection]:
     world, settings, store = parts.world, parts.world.settings, parts.world.store
     breaker = breaker_policy(settings)
     channels = sorted(known_channels(settings))
-    attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
+    attempts_for = retry_policy(settings).attempts_for
     tools = Tools(parts.messenger.call_as)
     concerned = Concerned(book=store.people)
     questions = QuestionPages(asking=parts.asking, figures=store.question_figures, concerned=concerned)
@@ -142,8 +139,8 @@ def _sections(parts: ConsoleParts, bulk: Bulk) -> Sequence[ConsoleSection]:
                 approvers=store.household,
             )
         ),
-        deliveries_section(ConsoleDeliveries(store.database, channels, attempts), tools, store.files, concerned),
-        dead_letters_section(ConsoleDeadLetters(store.database, channels), tools, bulk, concerned),
+        deliveries_section(overview, tools, store.files, concerned, attempts_for),
+        dead_letters_section(overview, tools, bulk, concerned),
         health_section(overview, tools, parts.attention, machinery),
         contacts_section(
             ContactPages(

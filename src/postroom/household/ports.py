@@ -57,9 +57,8 @@ from postroom.kernel.values.fields import Document
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.acts import NotifyPerson, NotifyStatus, Recall, Revise, channel_words
 from postroom.message.channel import Outbound
-from postroom.overview.acts import ListAudit, ShowHousehold, TraceDelivery, WhyDelivery
+from postroom.overview.acts import HouseholdStanding, ListAudit, ShowHousehold, TraceDelivery, WhyDelivery
 from postroom.overview.audit import AuditedCalls
-from postroom.overview.counts import HouseholdStanding
 from postroom.people.signing_in.rules import ROOT as CONSOLE
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.doors.tools import LONG_TOOLS
@@ -289,7 +288,7 @@ def plain_routers(world: World, sending: Sending, approvals: Approvals | None) -
         act_router([WhyDelivery, TraceDelivery], build_lookups(world)),
         act_router(APPROVAL_ACTS, decisions(world, approvals)),
         act_router([ListChannels], accounts.listed),
-        act_router([ShowHousehold], standing.seen_by),
+        act_router([ShowHousehold], standing),
         act_router([ListAudit], store.audit),
     ]
 

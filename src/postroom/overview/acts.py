@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from pydantic import Field
@@ -21,12 +22,15 @@ from postroom.kernel.acts.declaration import (
     said,
 )
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery
-from postroom.kernel.values.errors import Code, FieldError, Refused
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.process import package_version
+from postroom.kernel.values.errors import Code, FieldError, Refused, StoreUnavailable
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Principal, Role, sender_of
+from postroom.message.channel import ListedAccount
 from postroom.overview.audit import actors_of, cursor_of, read_cursor
-from postroom.overview.counts import FailingChannel, StandingNow, WaitingNow
+from postroom.overview.counts import StoredOverview, WaitingNow
 from postroom.overview.lookups import DeliveryReason, NothingKnown, SeveralMeant
 
 if TYPE_CHECKING:
@@ -38,6 +42,12 @@ MOST_ENTRIES: Final = 200
 # -- What runs and what waits, in one answer --
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailingChannel:
+    name: str
+    reason: str
+
+
 class HouseholdAnswer(Shape):
     ok: bool = True
     version: str
@@ -47,19 +57,56 @@ class HouseholdAnswer(Shape):
     channels_failing: list[FailingChannel]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseholdStanding:
+    """`listed` are the household's channels and how each is doing."""
+
+    listed: Callable[[], Awaitable[Sequence[ListedAccount]]]
+    overview: StoredOverview
+    may_decide: Callable[[Principal], bool]
+    in_sandbox: bool
+    clock: Clock
+    started_at_us: int
+
+    async def seen_by(self, who: Principal) -> HouseholdAnswer:
+        return HouseholdAnswer(
+            version=package_version(),
+            sandbox=self.in_sandbox,
+            started_at=to_text(self.started_at_us),
+            waiting=await self._waiting(who),
+            channels_failing=[failing for one in await self.listed() if (failing := _failing_channel(one))],
+        )
+
+    async def _waiting(self, who: Principal) -> WaitingNow:
+        """What cannot be read is not known."""
+        try:
+            found = await self.overview.waits(who, self.clock.now_us())
+            letters = await self.overview.trouble() if who.is_owner else None
+        except StoreUnavailable:
+            return WaitingNow()
+        return replace(
+            found,
+            approvals=found.approvals if self.may_decide(who) else None,
+            dead_letters=letters.given_up + letters.held if letters else None,
+        )
+
+
+def _failing_channel(one: ListedAccount) -> FailingChannel | None:
+    if not one.configured:
+        return None
+    if one.health is None:
+        return FailingChannel(name=one.name, reason="the messenger does not answer")
+    if one.health.circuit != "closed":
+        return FailingChannel(name=one.name, reason=one.health.reason or f"its circuit is {one.health.circuit}")
+    return FailingChannel(name=one.name, reason=f"hears nothing: {one.trouble.sentence}") if one.trouble else None
+
+
 @act(by=HOUSEHOLDER, route=HttpRoute("GET /v1/household", "household", refusals=(401, 403, 503)))
 class ShowHousehold(Act[HouseholdAnswer]):
     """What runs and what waits for you"""
 
-    async def do(self, call: Call[Callable[[Principal], Awaitable[StandingNow]]]) -> HouseholdAnswer:
-        now = await call.work(call.caller)
-        return HouseholdAnswer(
-            version=now.version,
-            sandbox=now.sandbox,
-            started_at=to_text(now.started_at_us),
-            waiting=now.waiting,
-            channels_failing=list(now.failing),
-        )
+    async def do(self, call: Call[HouseholdStanding]) -> HouseholdAnswer:
+        return await call.work.seen_by(call.caller)
 
 
 # -- Who did what --

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -37,13 +37,9 @@ from postroom.delivery.store.tables import delivery_attempts, delivery_dead_lett
 from postroom.delivery.workers import LivingWorker, living
 from postroom.inbox.store.notes import unread
 from postroom.kernel.database.engine import Database
-from postroom.kernel.running.clock import Clock
-from postroom.kernel.running.process import package_version
-from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.ids import DeadLetterId, first_id_at, moment_of
 from postroom.kernel.values.principal import Principal, person_id_of
-from postroom.message.channel import ListedAccount
-from postroom.message.delivery import ClosedAddress, Priority, QuarantineReason, Status
+from postroom.message.delivery import ClosedAddress, QuarantineReason, Status
 from postroom.message.inbound import InboundTrouble
 from postroom.overview.story import DeliveryFile, delivery_file
 from postroom.overview.tracking import StoredDeliveries
@@ -64,38 +60,17 @@ MOST_A_DAY: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingNow:
-    """None is what this person may not see, what is switched off, or what could not be counted: never nothing."""
+    """
+    Questions that ask them, messages that wait for a decision in the household, notes not yet read, notices held.
+
+    None is what this person may not see, what is switched off, or what could not be counted: never nothing.
+    """
 
     questions: int | None = None
     approvals: int | None = None
     unread: int | None = None
     held: int | None = None
     dead_letters: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailingChannel:
-    name: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandingNow:
-    version: str
-    sandbox: bool
-    started_at_us: int
-    waiting: WaitingNow
-    failing: Sequence[FailingChannel]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhatWaits:
-    """Questions that ask them, messages that wait for a decision in the household, notes not yet read, notices held."""
-
-    questions: int
-    approvals: int
-    unread: int
-    held: int
 
 
 # -- The first page's figures, each read from an index, so that a million deliveries cost no more than a thousand --
@@ -111,12 +86,12 @@ class StoredOverview:
     async def trouble(self) -> DeadLetterCounts:
         return await self._database.read(trouble)
 
-    async def waits(self, who: Principal, now_us: int) -> WhatWaits:
+    async def waits(self, who: Principal, now_us: int) -> WaitingNow:
         """In one read, for everything that says it: the navigation, Today, and `postroom` alone."""
         person_id, user_id = person_id_of(who), inbox_of(who)
 
-        def read(connection: Connection) -> WhatWaits:
-            return WhatWaits(
+        def read(connection: Connection) -> WaitingNow:
+            return WaitingNow(
                 questions=0 if person_id is None else waiting_for(connection, person_id),
                 approvals=awaiting_approval(connection, now_us),
                 unread=0 if user_id is None else unread(connection, user_id, now_us),
@@ -237,21 +212,19 @@ def _spread(row: Any) -> Spread:
 
 
 class ConsoleOverview:
-    """The first page and that of health, read from the ledger and from nothing else."""
+    """The first page, that of health, and those of deliveries and dead letters, from the ledger and nothing else."""
 
     def __init__(self, database: Database, channels: Sequence[str], breaker: BreakerPolicy) -> None:
         self._database = database
         self._circuits = StoredCircuits(database)
         self._figures = StoredFigures(database, was_refused())
         self._deliveries = StoredDeliveries(database)
+        self._letters = StoredDeadLetters(database)
         self._breaker = breaker
         self.channels = channels
 
     async def tallies(self, since_us: int) -> Sequence[Tally]:
         return await self._figures.tallies(self.channels, since_us)
-
-    async def trouble(self) -> DeadLetterCounts:
-        return await self._database.read(trouble)
 
     async def circuits(self, now_us: int) -> Mapping[str, Circuit]:
         known = await self._circuits.load()
@@ -299,15 +272,6 @@ class ConsoleOverview:
     async def decided(self, since_us: int) -> Spread | None:
         return await self._database.read(partial(decided, since_us=since_us))
 
-
-class ConsoleDeliveries:
-    def __init__(
-        self, database: Database, channels: Sequence[str], attempts_by_priority: Mapping[Priority, int]
-    ) -> None:
-        self.attempts_by_priority = attempts_by_priority
-        self.channels = channels
-        self._database = database
-
     async def find(self, query: DeliveryQuery, words: str | None, places: Sequence[str] = ()) -> FoundDeliveries:
         return await self._database.read(partial(lookup, query=query, words=words, places=places))
 
@@ -317,64 +281,8 @@ class ConsoleDeliveries:
     async def file(self, delivery_id: str) -> DeliveryFile | None:
         return await self._database.read(partial(delivery_file, delivery_id=delivery_id))
 
-
-class ConsoleDeadLetters:
-    def __init__(self, database: Database, channels: Sequence[str]) -> None:
-        self.channels = channels
-        self._database = database
-        self._record = StoredDeadLetters(database)
-
-    async def find(self, query: DeadLetterQuery, words: str | None, places: Sequence[str]) -> FoundLetters:
+    async def find_letters(self, query: DeadLetterQuery, words: str | None, places: Sequence[str]) -> FoundLetters:
         return await self._database.read(partial(find_letters, query=query, words=words, places=places))
 
     async def letter(self, dead_letter_id: DeadLetterId) -> OpenedLetter | None:
-        return await self._record.letter(dead_letter_id)
-
-
-# -- What runs and what waits, for one person --
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HouseholdStanding:
-    """`listed` are the household's channels and how each is doing."""
-
-    listed: Callable[[], Awaitable[Sequence[ListedAccount]]]
-    overview: StoredOverview
-    may_decide: Callable[[Principal], bool]
-    in_sandbox: bool
-    clock: Clock
-    started_at_us: int
-
-    async def seen_by(self, who: Principal) -> StandingNow:
-        return StandingNow(
-            version=package_version(),
-            sandbox=self.in_sandbox,
-            started_at_us=self.started_at_us,
-            waiting=await self._waiting(who),
-            failing=[failing for one in await self.listed() if (failing := _failing_channel(one))],
-        )
-
-    async def _waiting(self, who: Principal) -> WaitingNow:
-        """What cannot be read is not known."""
-        try:
-            found = await self.overview.waits(who, self.clock.now_us())
-            letters = await self.overview.trouble() if who.is_owner else None
-        except StoreUnavailable:
-            return WaitingNow()
-        return WaitingNow(
-            questions=found.questions,
-            approvals=found.approvals if self.may_decide(who) else None,
-            unread=found.unread,
-            held=found.held,
-            dead_letters=letters.given_up + letters.held if letters else None,
-        )
-
-
-def _failing_channel(one: ListedAccount) -> FailingChannel | None:
-    if not one.configured:
-        return None
-    if one.health is None:
-        return FailingChannel(name=one.name, reason="the messenger does not answer")
-    if one.health.circuit != "closed":
-        return FailingChannel(name=one.name, reason=one.health.reason or f"its circuit is {one.health.circuit}")
-    return FailingChannel(name=one.name, reason=f"hears nothing: {one.trouble.sentence}") if one.trouble else None
+        return await self._letters.letter(dead_letter_id)

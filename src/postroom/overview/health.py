@@ -14,11 +14,11 @@ from postroom.attention.attention import Attention
 from postroom.console.live import Tools, asked
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.console.words import amount, channel_word
-from postroom.delivery.reading.counts import Counted, Depth, Spread, Tally
+from postroom.delivery.reading.counts import Counted, Spread, Tally
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.kernel.running.loop import LoopTrouble
 from postroom.kernel.values.fields import Document
-from postroom.kernel.values.ids import SECOND_US, seconds, to_datetime, to_us
+from postroom.kernel.values.ids import seconds, to_datetime, to_us
 from postroom.kernel.values.zones import duration, instant, known_zone, said_moment
 from postroom.message.inbound import InboundTrouble
 from postroom.overview.counts import MOST_A_DAY, ConsoleOverview, DayCounts
@@ -380,7 +380,7 @@ def health_section(
             written=None if circuits else await answered(reader.circuits(visit.now_us), default=None),
             limits=limits,
             used=limits_in_use(limits, busy) if limits else None,
-            queue=_queue(await answered(reader.depth(), default=None), visit.now_us),
+            queue=await answered(reader.depth(), default=None),
             people=await answered(reader.decided(day_us), default=None),
             workers=await answered(reader.workers(visit.now_us), default=()),
             charts=None if slices is None else _charts_of(slices),
@@ -427,14 +427,3 @@ async def _states(
         if _is_set_up(circuit)
     ]
     return sorted(found, key=lambda one: _FIRST.index(one.tone))
-
-
-def _queue(depth: Depth | None, now_us: int) -> dict[str, float | None] | None:
-    if depth is None:
-        return None
-    oldest = depth.oldest_created_at_us
-    return {
-        "waiting": sum(many for (_, status), many in depth.counts.items() if status == "pending"),
-        "sending": sum(many for (_, status), many in depth.counts.items() if status == "in_progress"),
-        "oldest_seconds": None if oldest is None else max(0, now_us - oldest) / SECOND_US,
-    }

@@ -23,7 +23,7 @@ from postroom.kernel.serving.json_door import End, EventStream, StreamEvent
 from postroom.kernel.values.errors import PostroomError, StoreUnavailable
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal
-from postroom.overview.counts import ConsoleOverview, StoredOverview, WhatWaits
+from postroom.overview.counts import ConsoleOverview, StoredOverview, WaitingNow
 from postroom.people.model import inbox_of
 from postroom.people.signing_in.rules import ROOT
 from postroom.people.signing_in.store import ConsoleSessions
@@ -50,7 +50,8 @@ class Badges:
         except StoreUnavailable:
             return {}
         approvals = waits.approvals if self.approvals_on else 0
-        return {"/questions": waits.questions, "/approvals": approvals, "/inbox": waits.unread}
+        found = {"/questions": waits.questions, "/approvals": approvals, "/inbox": waits.unread}
+        return {path: many or 0 for path, many in found.items()}
 
 
 # -- What the page shows --
@@ -88,7 +89,7 @@ class Day:
 
     @property
     def on_its_way(self) -> int | None:
-        return None if self.depth is None else sum(self.depth.counts.values())
+        return None if self.depth is None else self.depth.many()
 
     @property
     def open_circuits(self) -> Sequence[str] | None:
@@ -152,8 +153,8 @@ class TodayPage:
     silent: str = ""  # why no butler can answer people
 
     async def show(self, visit: Visit) -> Response:
-        day = await _day(self.overview, visit.now_us) if visit.is_operator else None
-        waiting: WhatWaits | None = await answered(self.record.waits(visit.principal, visit.now_us), default=None)
+        day = await _day(self.overview, self.record, visit.now_us) if visit.is_operator else None
+        waiting: WaitingNow | None = await answered(self.record.waits(visit.principal, visit.now_us), default=None)
         return visit.show(
             "today.html",
             day=day,
@@ -167,7 +168,7 @@ class TodayPage:
             names=await self._names(visit, day),
         )
 
-    async def _waits(self, visit: Visit, waiting: WhatWaits | None) -> Waits:
+    async def _waits(self, visit: Visit, waiting: WaitingNow | None) -> Waits:
         """A message that waits stands here once, as itself, and not as the question about it as well."""
         actions = await self._actions(visit)
         besides = None if actions is None else SubjectKind.APPROVAL
@@ -176,7 +177,7 @@ class TodayPage:
         return Waits(
             things=newest_first(cards, actions or ()),
             questions=asked,
-            approvals=0 if actions is None or waiting is None or not self.approvals_on else waiting.approvals,
+            approvals=0 if actions is None or waiting is None or not self.approvals_on else waiting.approvals or 0,
             is_whole=asked is not None and waiting is not None and (actions is not None or not self._decides(visit)),
         )
 
@@ -203,10 +204,10 @@ def today_section(page: TodayPage) -> ConsoleSection:
     )
 
 
-async def _day(overview: ConsoleOverview, now_us: int) -> Day:
+async def _day(overview: ConsoleOverview, record: StoredOverview, now_us: int) -> Day:
     return Day(
         tallies=await answered(overview.tallies(now_us - seconds(_DAY_SECONDS)), default=None),
-        trouble=await answered(overview.trouble(), default=None),
+        trouble=await answered(record.trouble(), default=None),
         circuits=await answered(overview.circuits(now_us), default=None),
         depth=await answered(overview.depth(), default=None),
         latest=await answered(overview.latest(_LATEST), default=None),

@@ -12,7 +12,7 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal, Role
-from postroom.overview.counts import StoredOverview, WhatWaits
+from postroom.overview.counts import StoredOverview, WaitingNow
 from postroom.questions.model import (
     Attempt,
     PlannedPresentation,
@@ -56,7 +56,7 @@ async def test_what_is_about_one_kind_of_thing_can_be_left_out(database: Databas
     assert [await figures.waiting_for("anna"), await figures.waiting_besides("anna", SubjectKind.APPROVAL)] == [3, 2]
     assert {one.wording.question for one in besides} == {"0?", "2?"}
     waits = await StoredOverview(database).waits(Principal(Role.PERSON, "anna"), NOW)
-    assert waits == WhatWaits(questions=3, approvals=1, unread=0, held=0)
+    assert waits == WaitingNow(questions=3, approvals=1, unread=0, held=0)
 
 
 async def test_the_pulse_moves_with_every_question_card_and_end(database: Database) -> None:

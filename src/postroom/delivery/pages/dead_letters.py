@@ -20,7 +20,7 @@ from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.errors import ErrorClass, PostroomError, ValidationError
 from postroom.kernel.values.ids import DeadLetterId, is_uuid
 from postroom.kernel.values.principal import Principal
-from postroom.overview.counts import ConsoleDeadLetters
+from postroom.overview.counts import ConsoleOverview
 from postroom.people.names.resolve import Concerned
 
 _PAGE_SIZE: Final = 50
@@ -29,7 +29,7 @@ _FILTERS: Final = ("q", "channel", "origin", "error_class", "discarded")
 _HOME: Final = "/dead-letters"
 
 
-def dead_letters_section(reader: ConsoleDeadLetters, tools: Tools, bulk: Bulk, concerned: Concerned) -> ConsoleSection:
+def dead_letters_section(reader: ConsoleOverview, tools: Tools, bulk: Bulk, concerned: Concerned) -> ConsoleSection:
     pages = _Pages(reader, tools, bulk, concerned)
     return ConsoleSection(
         name="Dead letters",
@@ -45,7 +45,7 @@ def dead_letters_section(reader: ConsoleDeadLetters, tools: Tools, bulk: Bulk, c
 
 
 class _Pages:
-    def __init__(self, reader: ConsoleDeadLetters, tools: Tools, bulk: Bulk, concerned: Concerned) -> None:
+    def __init__(self, reader: ConsoleOverview, tools: Tools, bulk: Bulk, concerned: Concerned) -> None:
         self._reader = reader
         self._concerned = concerned
         self._tools = tools
@@ -136,7 +136,7 @@ class _Pages:
 
     async def _found(self, asked: Mapping[str, str], before: str | None, limit: int) -> FoundLetters:
         query = _query(asked, before, self._reader.channels, limit)
-        return await self._reader.find(query, asked["q"] or None, await self._concerned.places(asked["q"]))
+        return await self._reader.find_letters(query, asked["q"] or None, await self._concerned.places(asked["q"]))
 
     async def _letter(self, visit: Visit) -> OpenedLetter:
         identifier = visit.path["id"].lower()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -26,8 +26,8 @@ from postroom.kernel.values.errors import PostroomError, ValidationError
 from postroom.kernel.values.ids import is_uuid, to_us
 from postroom.kernel.values.zones import known_zone
 from postroom.message.attachment import Attachment, FileContents, attachment_object
-from postroom.message.delivery import Intent, Status
-from postroom.overview.counts import ConsoleDeliveries
+from postroom.message.delivery import Intent, Priority, Status
+from postroom.overview.counts import ConsoleOverview
 from postroom.overview.story import DeliveryFile
 from postroom.overview.timeline import timeline
 from postroom.overview.why import why
@@ -49,7 +49,11 @@ class _Surroundings:
 
 
 def deliveries_section(
-    reader: ConsoleDeliveries, tools: Tools, files: FileContents, concerned: Concerned
+    reader: ConsoleOverview,
+    tools: Tools,
+    files: FileContents,
+    concerned: Concerned,
+    attempts_for: Callable[[Priority], int],
 ) -> ConsoleSection:
     async def find(visit: Visit, wanted: ListQuery) -> Found[DeliverySummary] | Response:
         if wanted["q"] and (known := await reader.identified(wanted["q"])):
@@ -90,7 +94,7 @@ def deliveries_section(
             file.around,
             circuit=now.circuit,
             throttle_seconds=now.throttle_seconds(delivery.channel),
-            max_attempts=reader.attempts_by_priority[delivery.priority],
+            max_attempts=attempts_for(delivery.priority),
         )
         return visit.show(
             "delivery.html",
@@ -120,7 +124,7 @@ def deliveries_section(
     )
 
 
-async def _file(reader: ConsoleDeliveries, visit: Visit) -> DeliveryFile:
+async def _file(reader: ConsoleOverview, visit: Visit) -> DeliveryFile:
     identifier = visit.path["id"]
     file = await reader.file(identifier.lower()) if is_uuid(identifier) else None
     if file is None:

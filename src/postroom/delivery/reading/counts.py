@@ -49,6 +49,13 @@ class Depth:
     counts: Mapping[tuple[str, str], int]
     oldest_created_at_us: int | None
 
+    def many(self, status: str | None = None, channel: str | None = None) -> int:
+        return sum(many for (on, one), many in self.counts.items() if status in (None, one) and channel in (None, on))
+
+    def oldest_seconds(self, now_us: int) -> float | None:
+        oldest = self.oldest_created_at_us
+        return None if oldest is None else max(0, now_us - oldest) / SECOND_US
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
@@ -188,19 +195,11 @@ class DeliveryHealth:
         asked = read_choice(channel, "channel", sorted(self.channel_names))
         depth = await self.record.depth(asked)
         names = sorted({name for name, _ in depth.counts} | set(self._channels(asked)))
-        oldest = depth.oldest_created_at_us
         return {
-            "total_in_flight": sum(depth.counts.values()),
-            "by_status": {
-                status: sum(count for (_, one), count in depth.counts.items() if one == status)
-                for status in ("pending", "in_progress")
-            },
-            "by_channel": {
-                name: sum(count for (one, _), count in depth.counts.items() if one == name) for name in names
-            },
-            "oldest_age_seconds": (
-                None if oldest is None else round(max(0, self.clock.now_us() - oldest) / SECOND_US, 3)
-            ),
+            "total_in_flight": depth.many(),
+            "by_status": {status: depth.many(status) for status in ("pending", "in_progress")},
+            "by_channel": {name: depth.many(channel=name) for name in names},
+            "oldest_age_seconds": _rounded(depth.oldest_seconds(self.clock.now_us())),
         }
 
     async def statistics(
