@@ -91,7 +91,8 @@ async def test_another_household_at_the_address_is_not_taken_for_this_one(
 ) -> None:
     api = free_port()
     monkeypatch.setenv("POSTROOM_PORTS__API", str(api))
-    async with living(tmp_path / "another", QUICK, {"ports": {"api": api}}, only=["api", "messenger"]):
+    ports = {"ports": {"api": api, "sandbox": free_port()}}
+    async with living(tmp_path / "another", QUICK, ports, only=["api", "messenger"]):
         done = await postroom_beside(*(["--json"] if as_json else []))
 
     assert done.code == 0 and "so it is another home's" in done.out
