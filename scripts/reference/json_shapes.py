@@ -62,6 +62,7 @@ SHAPES: Final[dict[str, Shape]] = {
     "doctor": _list("subject ok detail advice"),
     "config": _object("home", "one more for each setting, each with `value` and `source`"),
     "desk": _object("shown popup theme", "with `--check` only"),
+    "backup": _object("folder bytes"),
     "migrate": _object("before after"),
     "prune": _object("dry_run pruned"),
     "attention show": _object("person_id policy hash rules away figures plan"),

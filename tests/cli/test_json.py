@@ -90,6 +90,7 @@ async def test_what_commands_print_has_the_shape_that_is_written_down(
         await run("init", "new")
         await run("prune")
         await run("audit")
+        await run("backup", "copied")
         await run("migrate")
         await run("service install", "--dry-run")
         await run("service remove", "--dry-run")

@@ -19,6 +19,7 @@ from postroom.settings.peer import HttpPeer
 from tests.architecture.tree import ROOT
 from tests.docs.pages import blocks
 from tests.household.processes import environment, part
+from tests.services import warm_process
 
 PAGE = ROOT / "docs" / "how-to" / "run.md"
 SCRIPTS = {file: block.text for block in blocks(PAGE) if (file := block.told("file"))}
@@ -28,6 +29,8 @@ FILES = {
     "postroom.toml": '[owner]\nname = "Ada"\n',
     "secrets.toml": '[desk]\ntoken = "a-token-of-the-desk"\n',
     "roster/garden/butler.toml": '[butler]\nname = "garden"\n',
+    "mail-oauth/work.sealed": "a grant",
+    "connections.json": "{}",
 }
 
 pytestmark = pytest.mark.timeout(180)
@@ -41,11 +44,19 @@ def variables(home: Path, request: pytest.FixtureRequest) -> dict[str, str]:
     return environment(home, **more)
 
 
-def run_script(name: str, variables: Mapping[str, str], folder: Path) -> None:
+def back_up(variables: Mapping[str, str], folder: Path) -> None:
+    [command] = [block.text for block in blocks(PAGE) if "postroom backup" in block.text]
+    run_script(command.replace("postroom", warm_process.shell_command(), 1), variables, folder)
+
+
+def restore(variables: Mapping[str, str], folder: Path) -> None:
     kind = "-postgres" if "POSTROOM_DATABASE_URL" in variables else ""
-    command = ["sh", "-c", SCRIPTS[f"{name}{kind}.sh"]]
+    run_script(SCRIPTS[f"restore{kind}.sh"], variables, folder)
+
+
+def run_script(script: str, variables: Mapping[str, str], folder: Path) -> None:
     done = subprocess.run(
-        command, cwd=folder, env=dict(variables), capture_output=True, text=True, timeout=60, check=False
+        ["sh", "-c", script], cwd=folder, env=dict(variables), capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
 
@@ -72,12 +83,12 @@ async def test_what_was_delivered_before_the_backup_is_there_and_not_sent_again(
     with part(variables):
         before = await asyncio.gather(*(notify(variables, f"before {number}") for number in range(MESSAGES)))
         writing = asyncio.gather(*(notify(variables, f"during {number}") for number in range(MESSAGES)))
-        await asyncio.to_thread(run_script, "backup", variables, tmp_path)  # under load
+        await asyncio.to_thread(back_up, variables, tmp_path)  # under load
         during = await writing
         sent = await received(variables)
     assert {answer["status"] for answer in (*before, *during)} == {"ok"}
     wreck(variables)
-    run_script("restore", variables, tmp_path)
+    restore(variables, tmp_path)
     assert {file: (file.read_text(), file.stat().st_mode) for file in files} == files
 
     with part(variables):
@@ -129,4 +140,4 @@ async def known_status(variables: Mapping[str, str], delivery_id: str) -> str:
 
 
 def test_the_programs_of_the_page_are_here() -> None:
-    assert shutil.which("sqlite3") and shutil.which("pg_dump")
+    assert shutil.which("pg_dump") and shutil.which("pg_restore")

@@ -43,6 +43,7 @@ FINE = (
 VERBS = {
     *("up", "init", "login", "notify", "revise", "recall", "ask", "wait", "asks", "doctor", "config", "migrate"),
     *("prune", "pair", "connect"),
+    "backup",
 }
 LEFT = {
     "docs/reference/tools.md",  # has what models are told of `send_notification`, word for word as it was specified

@@ -240,6 +240,10 @@ _LISTED = {
         "Serve the popup tool `notify` to an MCP client on this machine, and show the household's questions to you.",
     ),
     "migrate": ("postroom.cli.up:migrate", "Bring the database to the newest schema; `up` does it by itself."),
+    "backup": (
+        "postroom.cli.backup:backup",
+        "Copy a household into a new folder, also while it runs; restored, it goes on from that moment.",
+    ),
     "worker": (
         "postroom.cli.up:worker",
         "Add a delivery worker to a household on PostgreSQL: one more process that sends what is stored. "
@@ -300,7 +304,7 @@ _SECTIONS = {
     "See and decide": ("asks", "approvals", "attention", "trace", "why", "audit", "channels"),
     "People": ("owner", "people", "contacts", "pair"),
     "Connect": ("token", "connectors", "login-mail", "desk", "headless", "hook", "bridge"),
-    "Run": ("config", "migrate", "prune", "worker"),
+    "Run": ("config", "backup", "migrate", "prune", "worker"),
 }
 
 

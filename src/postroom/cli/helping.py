@@ -82,6 +82,7 @@ EXAMPLES: Final[dict[str, str]] = {
     "doctor": "postroom doctor",
     "config": "postroom config",
     "desk": "postroom desk --check",
+    "backup": "postroom backup ~/backups/monday",
     "migrate": "postroom migrate",
     "worker": "postroom worker --database postgresql://postroom@db/postroom",
     "prune": "postroom prune --older-than 90d --dry-run",
