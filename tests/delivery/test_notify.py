@@ -260,7 +260,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "reaction without emoji": (
         {"intent": "react", "message": None, "request_context": CONTEXT},
-        "delivery.emoji: is required for a reaction",
+        "emoji: is required for a reaction",
     ),
     "context that is no JSON": (
         {"intent": "reply", "request_context": "{not json"},

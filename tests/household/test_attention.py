@@ -153,6 +153,7 @@ async def test_why_says_who_held_a_notice_and_until_when(home: Path) -> None:
     assert "health wrote this" in waiting.why
     assert "It is held because quiet hours are on" in waiting.why
     assert "It was delivered" in delivered.why and "It was held" in delivered.why and "quiet" in delivered.why
+    assert re.search(r"because quiet hours are on, until (just now|.* ago)\.", delivered.why), delivered.why
 
 
 async def _is(attention: Attention, notice_id: str, state: NoticeState) -> bool:
@@ -265,6 +266,7 @@ async def test_what_a_digest_counts_is_in_it_and_nothing_else_is_called_sent(hom
 
         await attention.set_policy("owner", Policy())
         await until(lambda: _all_are(attention, asked, NoticeState.DIGESTED))
+        traced = await alive.traced(asked[40]["notice_id"])
         told = [
             await alive.call(butler, "notify_status", {"notice_id": asked[place]["notice_id"]})
             for butler, place in (("general", 0), ("general", 39), ("health", 40))
@@ -274,6 +276,7 @@ async def test_what_a_digest_counts_is_in_it_and_nothing_else_is_called_sent(hom
         whole = " ".join(" ".join(texts).split())
 
     assert [(one["status"], one["notice_state"]) for one in told] == [("ok", "digested")] * 3
+    assert [one["channel"] for one in traced["deliveries"]] == [channel]
     assert [one for one in noise if one not in whole] == []
     assert "41 notices" in shown[0] and any("cellar" in line for line in shown[:8]), shown[:8]
 

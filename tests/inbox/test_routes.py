@@ -164,7 +164,9 @@ class TestChanging:
         assert [found["id"] for found in await items(api)] == [one]
 
     async def test_there_is_no_way_to_create_one_from_here(self, api: Api) -> None:
-        assert (await api.call("POST", "", json={"message": "Hello"})).status == 405
+        refused = await api.call("POST", "", json={"message": "Hello"})
+
+        assert refused.status == 405 and refused.body["error"]["code"] == "method_not_allowed"
 
 
 class TestWhoMay:

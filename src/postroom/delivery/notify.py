@@ -58,7 +58,16 @@ def read_arguments(arguments: Notify, *, origin_butler: str, channels: KnownChan
         **({} if context is None else {"request_context": context}),
         **beside,
     }
-    return parse_notify(envelope, channels)
+    try:
+        return parse_notify(envelope, channels)
+    except ValidationError as error:
+        raise _as_called(error) from None
+
+
+def _as_called(error: ValidationError) -> ValidationError:
+    """With each field as the caller wrote it, who knows of no `delivery` in an envelope."""
+    fields = [replace(one, field=one.field.removeprefix("delivery.")) for one in error.fields]
+    return ValidationError.of(fields) if fields else error
 
 
 def wait_seconds(asked: object, default: float) -> float:
@@ -101,7 +110,10 @@ class Notifier:
             raise
         except PostroomError as error:
             return refused(error, request_id=request_id, channel=str(arguments.channel))
-        return await self.outbound.submit(outgoing, request_id=request_id, wait_seconds=wait)
+        outcome = await self.outbound.submit(outgoing, request_id=request_id, wait_seconds=wait)
+        if isinstance(outcome.error, ValidationError):
+            return replace(outcome, error=_as_called(outcome.error))
+        return outcome
 
     async def _with_files(self, outgoing: Outgoing, given: object) -> Outgoing:
         """Taken over here and now: a path means something on this machine, and the file may change later."""

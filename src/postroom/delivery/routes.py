@@ -111,7 +111,7 @@ class Sending:
         found = next((one for one in places if one.channel in wanted), None)
         if found is None:
             told = "names nobody this token writes to: the person it is for and the owner, where they have an address"
-            raise ValidationError.of([FieldError("delivery.recipient", told, "unknown_recipient")])
+            raise ValidationError.of([FieldError("recipient", told, "unknown_recipient")])
         return found.address, found.channel
 
 

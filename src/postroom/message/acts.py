@@ -206,7 +206,7 @@ class Notify(_Message):
     )
     wait_seconds: Whatever = judged("For the outcome.", type="number", minimum=0, maximum=LONGEST_WAIT_SECONDS)
 
-    null_counts = ("intent",)  # an empty text is none of them
+    null_counts = ("intent", "recipient")  # an empty text is no intent, and nobody: never the owner unasked
 
     async def do(self, call: Call[Messages]) -> Any:
         return await call.work.notify(call, self)

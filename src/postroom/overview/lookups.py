@@ -70,13 +70,20 @@ class Lookups:
     async def trace(self, identifier: str, origin: str | None = None) -> Document:
         kept, name = await self._written(identifier, origin)
         inbound = {} if kept is None else {"inbound": inbound_document(kept, name)}
+        carried = await self._carried(identifier) if origin is None else identifier
         try:
-            found = await self.database.read(lambda connection: _traced(connection, identifier, origin))
+            found = await self.database.read(lambda connection: _traced(connection, carried, origin))
         except NothingKnown:
             if kept is None:
                 raise
             found = RequestTrace(request_id=identifier)
         return found.document() | inbound
+
+    async def _carried(self, identifier: str) -> str:
+        """Of a notice the delivery that showed it, which may be a digest of several agents' words."""
+        view = await self.notices.notice(identifier)
+        sends = view.sends if view is not None else ()
+        return next((one.delivery_id for one in sends if one.delivery_id is not None), identifier)
 
     async def why(self, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
         of_note = await self.database.read(partial(_note_meant, identifier=identifier)) if origin is None else None

@@ -86,11 +86,15 @@ def _held(view: NoticeView, now_us: int) -> Iterator[str]:
     holds = [one for one in view.decisions if one.kind in (_K.HOLD, _K.JOIN_DIGEST)]
     past = holds[:-1] if view.state is _S.HELD else holds
     for one in past:
-        yield f"It was held {relative(one.at_us, now_us)} because {_because(one.reasons)}{_until(one, now_us)}."
+        yield f"It was held {relative(one.at_us, now_us)} because {_because(one.reasons)}{_until(one, view, now_us)}."
 
 
-def _until(decision: Decision, now_us: int) -> str:
-    return f", until {relative(decision.until_us, now_us)}" if decision.until_us is not None else ""
+def _until(hold: Decision, view: NoticeView, now_us: int) -> str:
+    """As it was meant, or what was decided before that, as when quiet hours are ended early."""
+    if hold.until_us is None:
+        return ""
+    later = [one.at_us for one in view.decisions if one.seq > hold.seq]
+    return f", until {relative(min([hold.until_us, *later]), now_us)}"
 
 
 def _waits(view: NoticeView, now_us: int) -> str:

@@ -199,7 +199,7 @@ _CODES = {
     401: Code.AUTH_FAILED,
     403: Code.POLICY_DENIED,
     404: Code.NOT_FOUND,
-    405: Code.NOT_FOUND,
+    405: Code.METHOD_NOT_ALLOWED,
 }
 
 

@@ -75,6 +75,7 @@ class Code(StrEnum):
     CONTACT_NOT_FOUND = "contact_not_found", 404, Category.VALIDATION
     INTENT_NOT_FOUND = "intent_not_found", 404, Category.VALIDATION
     NOT_FOUND = "not_found", 404, Category.VALIDATION
+    METHOD_NOT_ALLOWED = "method_not_allowed", 405, Category.VALIDATION
     KEY_INVALID = "idempotency_key_invalid", 400, Category.VALIDATION
     KEY_REUSED = "idempotency_key_reused", 409, Category.VALIDATION
     ILLEGAL_TRANSITION = "illegal_transition", 409, Category.VALIDATION
@@ -293,6 +294,7 @@ HINTS: Final[dict[Code, str]] = {
     Code.CONTACT_NOT_FOUND: "See who is known with `postroom people list`, or write them down: `postroom people add`.",
     Code.INTENT_NOT_FOUND: "Check the id: it stands in the answer that accepted the intent.",
     Code.NOT_FOUND: "Check the id or the name: `postroom asks` and `postroom people list` show what there is.",
+    Code.METHOD_NOT_ALLOWED: "Call the path with a method it has: docs/reference/routes.md lists them.",
     Code.KEY_INVALID: "Give a key of 1 to 255 printable characters, or none.",
     Code.KEY_REUSED: "Use another key for another request, or send exactly the first one again.",
     Code.ILLEGAL_TRANSITION: "It has ended or moved on meanwhile: look at it again before you decide.",
