@@ -307,7 +307,6 @@ def server(port: int) -> Server:
         username="bot",
         password="canary",
         tls_context=None,
-        client_name="[127.0.0.1]",
     )
 
 

@@ -83,7 +83,6 @@ async def test_a_mail_likewise() -> None:
             username=None,
             password=None,
             tls_context=None,
-            client_name="[127.0.0.1]",
         )
         await refused(lambda: SmtpVisit(address).make(MAIL, 5.0))
 

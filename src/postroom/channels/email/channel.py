@@ -50,6 +50,7 @@ from postroom.settings.accounts import Surroundings
 _AUTHENTICATION_CODES = frozenset({530, 534, 535, 538})
 _START_INPUT = 354
 _COMPLETED = 250
+_CLIENT_NAME: Final = "[127.0.0.1]"  # to a server we are a program, and no machine of a name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,6 @@ class Server:
     username: str | None
     password: str | None = field(repr=False)
     tls_context: ssl.SSLContext | None = field(repr=False)
-    client_name: str
     access: MailAccess | None = field(default=None, repr=False)
     """Set: tokens of it are shown instead of a password."""
 
@@ -146,7 +146,7 @@ class SmtpVisit:
             username=server.username,
             password=server.password if token is None else None,
             oauth_token_generator=None if token is None else _always(token),
-            local_hostname=server.client_name,
+            local_hostname=_CLIENT_NAME,
             timeout=None,
             use_tls=server.security == "tls",
             start_tls=server.security == "starttls",
@@ -251,7 +251,6 @@ class Email:
         access: MailAccess | None = None,
         key: bytes | None = None,
         tls_context: ssl.SSLContext | None = None,
-        client_name: str = "[127.0.0.1]",
         files: FileContents | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -269,7 +268,6 @@ class Email:
             username=username or None,
             password=password,
             tls_context=tls_context or (None if security == "none" else ssl.create_default_context()),
-            client_name=client_name,
             access=access,
         )
         self.capabilities = replace(
