@@ -309,6 +309,17 @@ async def test_a_change_whose_answer_is_lost_is_not_repeated(google: Google, too
     assert [method for method, _ in google.requests].count("PATCH") == 1
 
 
+async def test_a_deletion_whose_answer_is_lost_is_asked_for_once(google: Google, tool: Tool) -> None:
+    google.put("dentist", at(4, 10), at(4, 11))
+    assert (await tool("get_event", event_id="dentist"))["status"] == "ok"  # so that the connection is a kept one
+    google.troubles = [Trouble(method="DELETE", cut=True)]
+
+    answer = await tool("delete_event", event_id="dentist")
+
+    assert [method for method, _ in google.requests].count("DELETE") == 1
+    assert answer["status"] == "error" and "no complete answer" in str(answer["error"])
+
+
 @pytest.mark.parametrize(
     ("trouble", "waits"),
     [
