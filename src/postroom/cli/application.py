@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info, get_group_from_info
 from typer.models import CommandInfo, TyperInfo
 
-from postroom.kernel.running.terminal import Home, Json, say
+from postroom.kernel.running.terminal import Home, Json, as_called, say
 from postroom.kernel.values.errors import PostroomError, UserError
 from postroom.kernel.values.principal import OPERATOR
 
@@ -367,5 +367,5 @@ def main() -> None:
     try:
         app()
     except (UserError, PostroomError) as error:
-        sys.stderr.write(f"postroom: {failure(error)}\n")
+        sys.stderr.write(f"postroom: {as_called(failure(error))}\n")
         sys.exit(error.ending if isinstance(error, UserError) else 1)

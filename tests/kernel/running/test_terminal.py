@@ -15,7 +15,7 @@ from tests.cli.command import postroom
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ready_file import ready_file
 
-from postroom.kernel.running.terminal import lines, seconds_of, typed_name
+from postroom.kernel.running.terminal import as_called, lines, seconds_of, typed_name
 from postroom.kernel.values.errors import SettingsError
 
 GOOD = {"90s": 90, "15m": 900, "1h": 3600, "2d": 172_800, "1h30m": 5400, "25": 25, "0": 0, "0.5h": 1800, " 1H ": 3600}
@@ -38,6 +38,7 @@ def test_hints_name_the_program_as_it_was_called_where_the_shell_does_not_know_i
     monkeypatch.setattr(sys, "argv", [".venv/bin/postroom", "up"])
     monkeypatch.setenv("PATH", str(tmp_path))
     assert typed_name() == ".venv/bin/postroom"
+    assert as_called("Is it running? `postroom up` starts it.") == "Is it running? `.venv/bin/postroom up` starts it."
 
     (tmp_path / "postroom").write_text("#!/bin/sh\n")
     (tmp_path / "postroom").chmod(0o755)

@@ -36,6 +36,11 @@ def typed_name() -> str:
     return started if Path(started).name == "postroom" and shutil.which("postroom") is None else "postroom"
 
 
+def as_called(text: str) -> str:
+    """The commands that a sentence names, to be typed as they stand."""
+    return text.replace("`postroom ", f"`{typed_name()} ")
+
+
 def say(text: str) -> None:
     typer.echo(text)
 
