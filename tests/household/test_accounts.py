@@ -27,7 +27,7 @@ from postroom.message.inbound import LateNews, Listened, NewsKind
 from postroom.overview.commands import timeline
 from postroom.questions.model import PresentationStatus, QuestionStatus
 from postroom.questions.shapes import QuestionView
-from postroom.sandbox.server import Sandbox, serve
+from postroom.sandbox.server import Sandbox, SandboxOptions
 from tests.contract.bot_api import BotApi, raw_reply
 from tests.fakes.accounts import accounts_at
 from tests.fakes.discord.face import DiscordFace
@@ -95,7 +95,9 @@ class TwoBots:
 @pytest.fixture
 async def bots(home: Path) -> AsyncIterator[TwoBots]:
     async with AsyncExitStack() as stack:
-        one, other = [await stack.enter_async_context(serve(token=token)) for token in ("1:home", "2:work")]
+        one, other = [
+            await stack.enter_async_context(Sandbox(SandboxOptions(token=token))) for token in ("1:home", "2:work")
+        ]
         work = {"kind": "telegram", "token": "2:work", "api_base_url": other.bot_api_url}
         accounts = {"telegram": {"token": "1:home", "api_base_url": one.bot_api_url}, "channels": {"work": work}}
         house = await stack.enter_async_context(living(home, LIFTED, QUICK, REAL, accounts))
@@ -225,7 +227,7 @@ class AnHourAgo(SystemClock):
 async def test_a_reply_that_was_written_in_time_is_the_answer(
     home: Path, written: bool, status: QuestionStatus
 ) -> None:
-    async with serve(token="1:home", clock=AnHourAgo()) as provider:
+    async with Sandbox(SandboxOptions(token="1:home"), AnHourAgo()) as provider:
         account = {"telegram": {"token": "1:home", "api_base_url": provider.bot_api_url}}
         async with living(home, LIFTED, QUICK, REAL, account) as before:
             view = await ask(before, deadline_seconds=3600, default="no")
@@ -263,7 +265,7 @@ async def test_a_reply_in_time_counts_although_the_channel_comes_back_long_after
         assert found is not None and found.is_open
 
     async with AsyncExitStack() as stack:
-        provider = await stack.enter_async_context(serve(token="1:home"))
+        provider = await stack.enter_async_context(Sandbox(SandboxOptions(token="1:home")))
         line = await stack.enter_async_context(Proxy(int(urlsplit(provider.bot_api_url).port or 0)))
         account = {"telegram": {"token": "1:home", "api_base_url": f"http://127.0.0.1:{line.port}"}}
         before = AsyncExitStack()
@@ -294,7 +296,7 @@ async def test_a_reply_in_time_counts_although_the_channel_comes_back_long_after
 
 @pytest.mark.requirement("talk:flood")
 async def test_a_press_behind_a_flood_of_texts_is_judged_before_the_first_of_them(home: Path) -> None:
-    async with serve(token="1:home") as provider:
+    async with Sandbox(SandboxOptions(token="1:home")) as provider:
         account = {"telegram": {"token": "1:home", "api_base_url": provider.bot_api_url}}
         async with living(home, LIFTED, QUICK, REAL, account) as before:
             view = await ask(before)

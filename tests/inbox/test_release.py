@@ -40,7 +40,7 @@ from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import seconds, to_datetime, to_text
 from postroom.sandbox.faults import Fault, FaultChannel
 from postroom.sandbox.records import ReceivedMail
-from postroom.sandbox.server import Sandbox, serve
+from postroom.sandbox.server import Sandbox, SandboxOptions
 
 SEVEN_HOURS = 7 * 3600
 HOUR_US = 3_600_000_000
@@ -398,7 +398,7 @@ class Desk:
 async def desk(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Desk]:
     async with opened_database(request.param, tmp_path, request) as database:
         people = HouseholdNames(people=stored_people(database, MINT))
-        book = NoticeBook(store=StoredNotices(database), people=people, clock=clock)
+        book = NoticeBook(store=StoredNotices(database), people=people, clock=clock, letters=frozenset({"email"}))
         yield Desk(database, clock, inbox_on(database, book, clock), Attention(book=book))
 
 
@@ -493,7 +493,11 @@ async def fill(database: PostgresDatabase) -> None:
     """Everybody has two notifications that wait for quiet hours to end, which then end for all of them at once."""
     people = HouseholdNames(people=stored_people(database, MINT))
     clock = SystemClock()
-    inbox = inbox_on(database, NoticeBook(store=StoredNotices(database), people=people, clock=clock), clock)
+    inbox = inbox_on(
+        database,
+        NoticeBook(store=StoredNotices(database), people=people, clock=clock, letters=frozenset({"email"})),
+        clock,
+    )
     hour = to_datetime(clock.now_us()).hour
     for number in range(PEOPLE):
         by_email = replace(BY_EMAIL, email=f"user{number}@example.com", quiet_hours_timezone="UTC")
@@ -537,7 +541,7 @@ async def test_every_e_mail_is_sent_once_or_marked(postgres_url: str, tmp_path: 
         counts = await database.read(lambda one: [one.execute(count).scalar_one() for count in (waiting, moving)])
         return counts == [0, 0]
 
-    async with serve() as sandbox:
+    async with Sandbox(SandboxOptions()) as sandbox:
         sandbox.faults.arm(Fault(channel=FaultChannel.EMAIL, times=-1, delay_seconds=0.15))
 
         async def some_arrived() -> bool:

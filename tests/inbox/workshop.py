@@ -42,7 +42,7 @@ from postroom.message.channel import Channel
 from postroom.message.delivery import Status
 from postroom.sandbox.accounts import SandboxAddress
 from postroom.sandbox.records import ReceivedMail
-from postroom.sandbox.server import Sandbox, serve
+from postroom.sandbox.server import Sandbox, SandboxOptions
 from postroom.settings import Settings
 from postroom.settings.load import load
 
@@ -121,7 +121,11 @@ async def workshop(
 ) -> AsyncIterator[Workshop]:
     settings, _ = load({}, {"home": str(home), "inbox.email_enabled": True, **overrides})
     registry = CollectorRegistry()
-    async with serve() as sandbox, open_store(settings) as store, shared_state(settings, clock) as shared:
+    async with (
+        Sandbox(SandboxOptions()) as sandbox,
+        open_store(settings) as store,
+        shared_state(settings, clock) as shared,
+    ):
         channels = build_channels(settings, SandboxAddress("127.0.0.1", sandbox.bot_api_port, sandbox.smtp_port))
         place = Premises(settings=settings, store=store, clock=clock)
         await keep_in_step(place)

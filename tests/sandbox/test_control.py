@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from tests.sandbox.client import Client, letter
-from tests.sandbox.conftest import Start
 
 
 async def send(client: Client, text: str, chat_id: object = 42) -> int:
@@ -204,13 +203,6 @@ async def test_other_sites_reach_nothing(client: Client, headers: dict[str, str]
         async with client.http.request(verb, path, headers=headers) as answer:
             assert answer.status == 403, (verb, path)
     assert await client.texts() == ["still here"]
-
-
-async def test_a_configured_name_is_served(start: Start) -> None:
-    client = await start(allowed_hosts=["sandbox.home"])
-
-    async with client.http.get("/health", headers={"Host": "sandbox.home:40290"}) as answer:
-        assert answer.status == 200
 
 
 async def test_a_compressed_body_is_never_unpacked(client: Client) -> None:

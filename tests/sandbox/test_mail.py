@@ -2,16 +2,12 @@ from __future__ import annotations
 
 import asyncio
 import smtplib
-import ssl
-import subprocess
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.patience import PATIENCE_SECONDS
 from tests.sandbox.client import Client, letter, send_mail
-from tests.sandbox.conftest import Start
 from tests.sandbox.hand_clock import HandClock
 
 from postroom.sandbox.ledger import SandboxLedger
@@ -146,65 +142,6 @@ async def test_a_hanging_mail_keeps_nothing_and_ends_when_the_client_gives_up(cl
 
     await clock.nobody_waits()
     assert await client.mails() == []
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    folder = tmp_path_factory.mktemp("tls")
-    key, certificate = folder / "key.pem", folder / "certificate.pem"
-    subprocess.run(
-        f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
-        f" -keyout {key} -out {certificate}".split(),
-        check=True,
-        capture_output=True,
-        timeout=60,
-    )
-    return certificate, key
-
-
-def server_context(certificate: tuple[Path, Path]) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certificate)
-    return context
-
-
-@pytest.mark.parametrize("mode", [None, "accept_then_cut"])
-async def test_starttls_is_offered_when_there_is_a_certificate(
-    start: Start, certificate: tuple[Path, Path], mode: str | None
-) -> None:
-    client = await start(smtp_starttls=server_context(certificate))
-    if mode:
-        await client.arm(channel="email", mode=mode)
-
-    def send() -> None:
-        trust = ssl.create_default_context(cafile=str(certificate[0]))
-        with smtplib.SMTP("127.0.0.1", client.sandbox.smtp_port, local_hostname="c.invalid", timeout=10) as connection:
-            connection.starttls(context=trust)
-            connection.login("bot@example.com", "secret")
-            connection.send_message(letter("encrypted"))
-
-    if mode:
-        with pytest.raises((smtplib.SMTPServerDisconnected, OSError)):
-            await asyncio.to_thread(send)
-    else:
-        await asyncio.to_thread(send)
-
-    assert [mail["subject"] for mail in await client.mails()] == ["encrypted"]
-
-
-async def test_a_server_with_tls_from_the_first_byte_takes_mail(start: Start, certificate: tuple[Path, Path]) -> None:
-    client = await start(smtp_implicit_tls=server_context(certificate))
-
-    def send() -> None:
-        trust = ssl.create_default_context(cafile=str(certificate[0]))
-        with smtplib.SMTP_SSL(
-            "127.0.0.1", client.sandbox.smtp_port, "c.invalid", timeout=10, context=trust
-        ) as connection:
-            connection.send_message(letter("encrypted"))
-
-    await asyncio.to_thread(send)
-
-    assert [mail["subject"] for mail in await client.mails()] == ["encrypted"]
 
 
 def read(raw: bytes) -> ReceivedMail:

@@ -17,12 +17,15 @@ from tests.sandbox.conftest import Start
 from tests.sandbox.hand_clock import HandClock
 
 from postroom.sandbox.records import ReceivedMail, TelegramMessage
-from postroom.sandbox.server import Sandbox, SandboxOptions, refusal_reason, serve
+from postroom.sandbox.server import Sandbox, SandboxOptions, refusal_reason
 
 
 async def test_a_restarted_sandbox_still_has_its_messages_and_counts_on(tmp_path: Path) -> None:
     ledger = tmp_path / "sandbox.db"
-    async with serve(ledger_path=ledger) as sandbox, aiohttp.ClientSession(sandbox.bot_api_url) as http:
+    async with (
+        Sandbox(SandboxOptions(ledger_path=ledger)) as sandbox,
+        aiohttp.ClientSession(sandbox.bot_api_url) as http,
+    ):
         client = Client(sandbox, http)
         await client.bot("sendMessage", chat_id=42, text="before")
         await client.post("/sandbox/telegram/reaction", {"chat_id": 42, "message_id": 1, "emoji": "👍"})
@@ -30,7 +33,10 @@ async def test_a_restarted_sandbox_still_has_its_messages_and_counts_on(tmp_path
         await client.mail(letter("before"))
         await client.arm(channel="telegram", status=500)
 
-    async with serve(ledger_path=ledger) as sandbox, aiohttp.ClientSession(sandbox.bot_api_url) as http:
+    async with (
+        Sandbox(SandboxOptions(ledger_path=ledger)) as sandbox,
+        aiohttp.ClientSession(sandbox.bot_api_url) as http,
+    ):
         client = Client(sandbox, http)
         answer = await client.bot("sendMessage", chat_id=42, text="after")
 

@@ -104,8 +104,7 @@ class Considering:
             return None
         name = notice_id(draft.identity.key)
         loaded = await self.book.store.read(person, self.book.wanted(person, Wanted(notices=(name,))))
-        turn = Turn(person, loaded, self.book.policies, self.book.clock.now_us())
-        turn.hear_of_channels(self.book.down)
+        turn = self.book.begun(person, loaded, self.book.clock.now_us())
         if name not in turn.state.notices:
             if _is_neutral(turn, draft):
                 return None

@@ -432,15 +432,18 @@ class NoticeBook:
         made: list[Turn] = []
 
         def edit(loaded: Loaded) -> NoticeChanges | None:
-            turn = Turn(person, loaded, self.policies, self.clock.now_us(), self.letters)
-            turn.hear_of_channels(self.down)
-            made.append(turn)
-            return step(turn)
+            made.append(self.begun(person, loaded, self.clock.now_us()))
+            return step(made[-1])
 
         await self.store.change(person, self.wanted(person, wanted), edit)
         turn = made[-1]
         self.known |= {person} if turn.loaded.person is not None or turn.changes_anything else frozenset()
         self.wishing = self.wishing | {person} if turn.state.has_wishes else self.wishing - {person}
+        return turn
+
+    def begun(self, person: str, loaded: Loaded, now_us: int) -> Turn:
+        turn = Turn(person, loaded, self.policies, now_us, self.letters)
+        turn.hear_of_channels(self.down)
         return turn
 
     def wanted(self, person: str, more: Wanted | None = None) -> Wanted:

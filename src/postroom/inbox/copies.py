@@ -9,7 +9,7 @@ from typing import Final
 from postroom.attention.considering import noticed
 from postroom.attention.model import UNSENT
 from postroom.attention.state import Loaded, NoticeAccepted, NoticeChanges, Snoozed, Standing, Withdrawn
-from postroom.attention.turn import NewNotice, NoticeBook, Turn
+from postroom.attention.turn import NewNotice, NoticeBook
 from postroom.delivery.accept import Plane
 from postroom.inbox.model import (
     AskedToConfirm,
@@ -49,7 +49,8 @@ class Copies:
         """Under the note's own id, so that whoever asks for the one finds the other."""
         if no_copy(note, wishes, self.terms) is not None:
             return None, None
-        turn, asked = self._turn(note.user_id, loaded, note.created_at_us), outgoing(note, wishes.email or "")
+        turn = self.book.begun(person_of_inbox(note.user_id), loaded, note.created_at_us)
+        asked = outgoing(note, wishes.email or "")
         notice = altered(noticed(asked, note.id, turn.person, note.created_at_us), agent=note.agent, apart=INBOX_AGENT)
         if not self.terms.digest:
             notice = altered(notice, room=None)
@@ -62,7 +63,7 @@ class Copies:
         self, notes: Sequence[Notification], wishes: Preferences, loaded: Loaded, now_us: int, snoozed: str | None
     ) -> NoticeChanges | None:
         """What its reader did with a note, or wants no more, counts for the copy that waits. `snoozed`: which note."""
-        turn = self._turn(notes[0].user_id, loaded, now_us)
+        turn = self.book.begun(person_of_inbox(notes[0].user_id), loaded, now_us)
         for note in notes:
             standing, at_us = turn.state.notices[note.id], turn.moment_us
             if standing.state not in UNSENT:
@@ -73,11 +74,6 @@ class Copies:
                 turn.take(Snoozed(at_us=at_us, notice=note.id, until_us=note.snoozed_until_us or at_us))
         turn.judge()
         return turn.changes() if turn.changes_anything else None
-
-    def _turn(self, user_id: str, loaded: Loaded, now_us: int) -> Turn:
-        turn = Turn(person_of_inbox(user_id), loaded, self.book.policies, now_us)
-        turn.hear_of_channels(self.book.down)
-        return turn
 
 
 def outgoing(note: Notification, address: str) -> Outgoing:

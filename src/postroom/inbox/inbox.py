@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Counter
 
 from postroom.attention.model import SETTLED, UNSENT
 from postroom.attention.state import Loaded, NoticeChanges, PolicyChanged, Standing
-from postroom.attention.turn import NoticeBook, Turn
+from postroom.attention.turn import NoticeBook
 from postroom.inbox.copies import Copies
 from postroom.inbox.model import (
     NewNotification,
@@ -169,7 +169,7 @@ class Inbox:
             same = after.quiet_hours_timezone == before.quiet_hours_timezone
             zone = kept.quiet_hours_timezone if same else after.quiet_hours_timezone
             stored = replace(after, quiet_hours_start=None, quiet_hours_end=None, quiet_hours_timezone=zone)
-            turn = Turn(person, loaded, self.attention.policies, now_us)
+            turn = self.attention.begun(person, loaded, now_us)
             policy = with_quiet_hours(own_policy(kept), before, after, self.terms.household)
             if policy is not None and policy.zone is None and policy.quiet_hours and zone:
                 policy = replace(policy, zone=zone)  # named before there were hours

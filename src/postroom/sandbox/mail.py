@@ -6,7 +6,6 @@ import asyncio
 import email
 import logging
 import re
-import ssl
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from email.header import decode_header
@@ -171,14 +170,13 @@ class Mailroom:
 
 
 class _SmtpConnection(SMTP):
-    def __init__(self, mailroom: Mailroom, talking: _Talking, starttls: ssl.SSLContext | None) -> None:
+    def __init__(self, mailroom: Mailroom, talking: _Talking) -> None:
         super().__init__(
             mailroom,
             data_size_limit=MAX_MAIL_BYTES,
             enable_SMTPUTF8=True,
             hostname=_HOST_NAME,
             ident=BANNER,
-            tls_context=starttls,
             timeout=_IDLE_SECONDS,
             auth_require_tls=False,
             authenticator=_welcome,
@@ -189,12 +187,11 @@ class _SmtpConnection(SMTP):
         self._leaving = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        is_new = self._handler_coroutine is None
         super().connection_made(transport)
         if self._handler_coroutine is None:
             raise RuntimeError("the connection was never made")
         self._talking[self._handler_coroutine] = self.cut
-        if is_new and self._mailroom.refuses():
+        if self._mailroom.refuses():
             self._handler_coroutine.cancel()
             self.cut()
 
@@ -249,20 +246,16 @@ class PortServer(ABC):
 
 
 class SmtpServer(PortServer):
-    def __init__(
-        self, mailroom: Mailroom, *, starttls: ssl.SSLContext | None = None, implicit_tls: ssl.SSLContext | None = None
-    ) -> None:
+    def __init__(self, mailroom: Mailroom) -> None:
         super().__init__()
         self._mailroom = mailroom
-        self._starttls = starttls
-        self._implicit_tls = implicit_tls
 
     async def listen(self, **where: Any) -> asyncio.Server:
         _silence_smtp()
-        return await asyncio.get_running_loop().create_server(self._accept, ssl=self._implicit_tls, **where)
+        return await asyncio.get_running_loop().create_server(self._accept, **where)
 
     def _accept(self) -> _SmtpConnection:
-        return _SmtpConnection(self._mailroom, self.talking, self._starttls)
+        return _SmtpConnection(self._mailroom, self.talking)
 
 
 def _welcome(server: Any, session: Session, envelope: Envelope, mechanism: str, credentials: Any) -> AuthResult:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
-import ssl
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -122,12 +120,9 @@ class SandboxOptions:
     imap_port: int = 0
     ledger_path: Path | None = None
     token: str | None = None
-    allowed_hosts: Sequence[str] = ()
     bot_api_socket: socket.socket | None = None
     smtp_socket: socket.socket | None = None
     imap_socket: socket.socket | None = None
-    smtp_starttls: ssl.SSLContext | None = None
-    smtp_implicit_tls: ssl.SSLContext | None = None
     household: str | None = None  # whose sandbox this is, for those who ask /health
     zone: str | None = None  # in which its page tells the hours
 
@@ -141,7 +136,7 @@ class Sandbox:
         self.bot_api_port = self.smtp_port = self.imap_port = 0
         person = SandboxPerson(parts=parts, token=options.token or SANDBOX_TOKEN)
         self.page = SandboxPage(parts=parts, person=person, zone=options.zone)
-        hosts = {host.lower() for host in (*options.allowed_hosts, options.host)} - _ANY_ADDRESS
+        hosts = {options.host.lower()} - _ANY_ADDRESS
         self.application = web.Application(middlewares=[in_json, only_from_here(hosts)], client_max_size=MAX_BODY_BYTES)
         self.application.add_routes(self.page.routes())
         self.application.add_routes(Control(parts, person, options.household).routes())
@@ -155,7 +150,7 @@ class Sandbox:
             auto_decompress=False,
             shutdown_timeout=_STOP_SECONDS,
         )
-        self._smtp = SmtpServer(Mailroom(parts), starttls=options.smtp_starttls, implicit_tls=options.smtp_implicit_tls)
+        self._smtp = SmtpServer(Mailroom(parts))
         self._imap = ImapServer(self.ledger, parts.news)
 
     @property
@@ -200,15 +195,6 @@ class Sandbox:
 
 def _where(options: SandboxOptions, bound: socket.socket | None, port: int) -> dict[str, Any]:
     return {"host": options.host, "port": port} if bound is None else {"sock": bound}
-
-
-@asynccontextmanager
-async def serve(
-    ledger_path: Path | None = None, *, token: str | None = None, clock: Clock | None = None
-) -> AsyncIterator[Sandbox]:
-    """The usual sandbox on free ports; anything rarer goes through `Sandbox(SandboxOptions(...))`."""
-    async with Sandbox(SandboxOptions(ledger_path=ledger_path, token=token), clock) as sandbox:
-        yield sandbox
 
 
 def http_logger() -> logging.Logger:

@@ -47,7 +47,6 @@ TEXT_LIMIT_UTF16 = 4096
 CAPTION_LIMIT_UTF16 = 1024
 _CALLBACK_TEXT_LIMIT = 200
 _DELETABLE_US = 48 * 3600 * 1_000_000
-_MOST_DELETED = 100
 _PHOTO_BYTES: Final = 10 * 1_048_576
 _FILE_BYTES: Final = 50 * 1_048_576
 _DOWNLOAD_BYTES: Final = 20 * 1_048_576
@@ -76,7 +75,7 @@ class _BotMethods:
         self.sending = _named(
             *(self.send_message, self.send_photo, self.send_document, self.send_media_group),
             *(self.edit_message_text, self.edit_message_caption, self.edit_message_reply_markup),
-            *(self.delete_message, self.delete_messages, self.set_message_reaction, self.answer_callback_query),
+            *(self.delete_message, self.set_message_reaction, self.answer_callback_query),
         )
 
     def get_me(self, arguments: Arguments, token: str) -> JsonBody:
@@ -208,18 +207,6 @@ class _BotMethods:
         if not self._is_deletable(message):
             raise bad_request("message can't be deleted for everyone")
         self._ledger.change(replace(message, is_deleted=True))
-        return True
-
-    def delete_messages(self, arguments: Arguments, token: str) -> bool:
-        """What is not there, or no longer to be deleted, is passed over."""
-        numbers = arguments.structure("message_ids")
-        if not isinstance(numbers, list) or not 1 <= len(numbers) <= _MOST_DELETED:
-            raise bad_request("message identifiers are not specified")
-        chat_id = _chat_of(arguments)
-        found = [self._ledger.one(TelegramMessage, one, chat_id) for one in numbers if isinstance(one, int)]
-        for message in found:
-            if message is not None and self._is_deletable(message):
-                self._ledger.change(replace(message, is_deleted=True))
         return True
 
     def _is_deletable(self, message: TelegramMessage) -> bool:
