@@ -152,12 +152,16 @@ class Stale:
     name: str
     table: Table
     condition: Callable[[Retention], ColumnElement[bool]]
+    instead: Callable[[Connection, Retention, int], int] | None = None
+    """What is done with rows that stay for longer than what was said in them, or that others go with."""
 
     def count(self, connection: Connection, retention: Retention) -> int:
         asked = select(func.count()).select_from(self.table).where(self.condition(retention))
         return int(connection.execute(asked).scalar_one())
 
     def remove(self, connection: Connection, retention: Retention, limit: int) -> int:
+        if self.instead is not None:
+            return self.instead(connection, retention, limit)
         key = list(self.table.primary_key)
         found = select(*key).where(self.condition(retention)).limit(limit)
         found = found.with_for_update(of=self.table, skip_locked=True)
@@ -170,40 +174,24 @@ class Stale:
         return len(keys)
 
 
-class QuestionWords(Stale):
-    """Rows that stay for longer than what was said in them."""
-
-    __slots__ = ()
-
-    def remove(self, connection: Connection, retention: Retention, limit: int) -> int:
-        return erase_old(connection, ended_before_us=retention.words_before_us, now_us=retention.now_us, limit=limit)
+def _erase_questions(connection: Connection, keep: Retention, limit: int) -> int:
+    return erase_old(connection, ended_before_us=keep.words_before_us, now_us=keep.now_us, limit=limit)
 
 
-class InboundWords(Stale):
-    """The same for what people wrote to us."""
-
-    __slots__ = ()
-
-    def remove(self, connection: Connection, retention: Retention, limit: int) -> int:
-        found = select(inbound_messages.c.id).where(self.condition(retention)).limit(limit)
-        ids = connection.execute(found.with_for_update(skip_locked=True)).scalars().all()
-        erased = update(inbound_messages).where(inbound_messages.c.id.in_(ids)).values(ERASED)
-        connection.execute(erased)
-        return len(ids)
+def _erase_inbound(connection: Connection, keep: Retention, limit: int) -> int:
+    found = select(inbound_messages.c.id).where(_inbound_words(keep)).limit(limit)
+    ids = connection.execute(found.with_for_update(skip_locked=True)).scalars().all()
+    connection.execute(update(inbound_messages).where(inbound_messages.c.id.in_(ids)).values(ERASED))
+    return len(ids)
 
 
-class OldNotices(Stale):
+def _remove_notices(connection: Connection, keep: Retention, limit: int) -> int:
     """With what the log says of them: acceptances in the log are the notices there are."""
-
-    __slots__ = ()
-
-    def remove(self, connection: Connection, retention: Retention, limit: int) -> int:
-        found = select(notices.c.id).where(self.condition(retention)).limit(limit)
-        ids = connection.execute(found.with_for_update(skip_locked=True)).scalars().all()
-        if ids:
-            connection.execute(delete(attention_log).where(attention_log.c.notice.in_(ids)))
-            connection.execute(delete(notices).where(notices.c.id.in_(ids)))
-        return len(ids)
+    found = select(notices.c.id).where(_old_notices(keep)).limit(limit)
+    ids = connection.execute(found.with_for_update(skip_locked=True)).scalars().all()
+    connection.execute(delete(attention_log).where(attention_log.c.notice.in_(ids)))
+    connection.execute(delete(notices).where(notices.c.id.in_(ids)))
+    return len(ids)
 
 
 def _old_notices(keep: Retention) -> ColumnElement[bool]:
@@ -291,16 +279,21 @@ STALE: Final = (
         ),
     ),
     Stale(name="heard threads", table=heard_threads, condition=_older(heard_threads.c.heard_at)),
-    InboundWords(name="words people wrote", table=inbound_messages, condition=_inbound_words),
+    Stale(name="words people wrote", table=inbound_messages, condition=_inbound_words, instead=_erase_inbound),
     Stale(
         name="messages people wrote",
         table=inbound_messages,
         condition=lambda keep: _old_inbound(keep.settled_before_us),
     ),
     Stale(name="keys of calls", table=idempotency_keys, condition=_older(idempotency_keys.c.created_at)),
-    QuestionWords(name="words of questions", table=questions, condition=lambda keep: old_words(keep.words_before_us)),
+    Stale(
+        name="words of questions",
+        table=questions,
+        condition=lambda keep: old_words(keep.words_before_us),
+        instead=_erase_questions,
+    ),
     Stale(name="questions", table=questions, condition=lambda keep: old_questions(keep.questions_before_us)),
-    OldNotices(name="notices", table=notices, condition=_old_notices),
+    Stale(name="notices", table=notices, condition=_old_notices, instead=_remove_notices),
     Stale(name="sends of notices", table=notice_sends, condition=_old_sends),
     Stale(name="digests", table=digests, condition=_unsent_digests),
     Stale(name="facts about notices", table=attention_log, condition=_old_facts),

@@ -58,18 +58,6 @@ class Badges:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelHealth:
-    """One channel as the ledger knows it; a circuit that is None could not be read."""
-
-    tally: Tally
-    circuit: Circuit | None
-
-    @property
-    def state(self) -> str | None:
-        return str(self.circuit.state) if self.circuit else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
     """Each part stands alone: None is a source that did not answer, and never counts as nothing."""
 
@@ -97,15 +85,9 @@ class Day:
             return None
         return [name for name, circuit in self.circuits.items() if circuit.state is not CircuitState.CLOSED]
 
-    @property
-    def channels(self) -> Sequence[ChannelHealth] | None:
-        if self.tallies is None:
-            return None
-        known = self.circuits
-        return [
-            ChannelHealth(tally=one, circuit=None if known is None else known.get(one.channel, Circuit()))
-            for one in self.tallies
-        ]
+    def state_of(self, channel: str) -> CircuitState | None:
+        """As the ledger knows it; None when it could not be read."""
+        return None if self.circuits is None else self.circuits.get(channel, Circuit()).state
 
     @property
     def troubles(self) -> Sequence[tuple[str, str]]:

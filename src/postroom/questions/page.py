@@ -247,11 +247,7 @@ class QuestionPages:
 
     async def waiting(self, who: Principal, *, besides: SubjectKind | None = None) -> int:
         person_id = person_id_of(who)
-        if person_id is None:
-            return 0
-        if besides is not None:
-            return await self.figures.waiting_besides(person_id, besides)
-        return await self.figures.waiting_for(person_id)
+        return 0 if person_id is None else await self.figures.waiting_for(person_id, besides)
 
     async def cards(
         self, visit: Visit, most: int = _IN_PLACE, *, besides: SubjectKind | None = None

@@ -53,7 +53,7 @@ async def test_what_is_about_one_kind_of_thing_can_be_left_out(database: Databas
 
     besides = await store.listing(person_id="anna", besides=SubjectKind.APPROVAL)
 
-    assert [await figures.waiting_for("anna"), await figures.waiting_besides("anna", SubjectKind.APPROVAL)] == [3, 2]
+    assert [await figures.waiting_for("anna"), await figures.waiting_for("anna", SubjectKind.APPROVAL)] == [3, 2]
     assert {one.wording.question for one in besides} == {"0?", "2?"}
     waits = await StoredOverview(database).waits(Principal(Role.PERSON, "anna"), NOW)
     assert waits == WaitingNow(questions=3, approvals=1, unread=0, held=0)

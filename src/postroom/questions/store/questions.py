@@ -497,13 +497,9 @@ class QuestionFigures:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def waiting_for(self, person_id: str) -> int:
-        """How many open questions ask this person."""
-        return await self._database.read(lambda connection: waiting_for(connection, person_id))
-
-    async def waiting_besides(self, person_id: str, kind: SubjectKind) -> int:
-        """The same without those about one kind of thing."""
-        return await self._database.read(lambda connection: waiting_for(connection, person_id, kind))
+    async def waiting_for(self, person_id: str, besides: SubjectKind | None = None) -> int:
+        """How many open questions ask this person, without those about one kind of thing."""
+        return await self._database.read(lambda connection: waiting_for(connection, person_id, besides))
 
     async def pulse(self) -> tuple[int, ...]:
         """The moment of the newest change of any question or card, then how far each has come."""
