@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.contract.troubles import ELSEWHERE, NOT_HTTP
+
 from postroom.channels.apprise.channel import AppriseService
 from postroom.kernel.values.errors import OutcomeUncertain
 from postroom.testing import TEXT, Case, HttpWords, Place, Reply, Situation, Trouble, raw_reply, reply
@@ -31,14 +33,14 @@ OWN = [
     *(
         uncertain(
             f"failed/redirect {status}",
-            raw_reply(status, b"", headers="Location: http://127.0.0.1:1/elsewhere\r\n"),
+            raw_reply(status, b"", headers=ELSEWHERE),
         )
         for status in (301, 302, 307, 308)
     ),
     uncertain("failed/redirect elsewhere", Trouble.REDIRECT),
     uncertain("failed/early refusal", replace(error(400), early=True)),
     uncertain("accepted_then_cut/closed", Trouble.READ_THEN_CLOSE),
-    uncertain("garbage/not HTTP", Reply(raw=b"\x00\x01 hello\r\n\r\n", close=True)),
+    uncertain("garbage/not HTTP", NOT_HTTP),
 ]
 NO_REASON = "the library says that it failed, and never why"
 UNEXPLAINED = [

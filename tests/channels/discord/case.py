@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from tests.channels.discord.as_shown import markup, seen
 from tests.channels.discord.person import DIRECT, PERSON, person_on
 from tests.contract.form_files import form_files
+from tests.contract.troubles import http_troubles
 
 from postroom.channels.discord.building import DiscordRequest
 from postroom.channels.discord.channel import Discord
@@ -123,23 +124,9 @@ _THROTTLED: list[tuple[str, Reply, float]] = [
     ("throttled/for years", limited(1e9), 3600.0),
 ]
 _UNAVAILABLE: list[tuple[str, Reply, type[PostroomError]]] = [
-    ("unavailable/500", refused(500, 0), ProviderFailed),
-    ("unavailable/502", raw_reply(502, b"<html>bad gateway</html>"), ProviderFailed),
-    ("unavailable/503", refused(503, 0), TargetUnavailable),
-    ("unavailable/504", raw_reply(504, b""), ProviderFailed),
     ("unavailable/overloaded", refused(503, 130000), TargetUnavailable),
     ("unavailable/turned off", refused(403, 40004), TargetUnavailable),
     ("unavailable/the wall", raw_reply(403, b"<html>error code: 1020</html>"), TargetUnavailable),
-    (
-        "unavailable/redirect",
-        raw_reply(302, b"", headers="Location: http://127.0.0.1:1/elsewhere\r\n"),
-        TargetUnavailable,
-    ),
-    (
-        "unavailable/explanation cut off",
-        Reply(raw=b"HTTP/1.1 503 X\r\nContent-Length: 500\r\n\r\n{", close=True),
-        TargetUnavailable,
-    ),
 ]
 
 OWN = [
@@ -163,9 +150,7 @@ OWN = [
         for name, script, wait in _THROTTLED
     ),
     *(Situation(id=name, script=script, raises=raises) for name, script, raises in _UNAVAILABLE),
-    Situation(id="accepted_then_cut/closed", script=Trouble.READ_THEN_CLOSE, raises=OutcomeUncertain),
-    Situation(id="garbage/not HTTP", script=Reply(raw=b"\x00\x01 hello\r\n\r\n", close=True), raises=OutcomeUncertain),
-    Situation(id="garbage/deeply nested", script=raw_reply(200, b"[" * 100_000), raises=OutcomeUncertain),
+    *http_troubles(),
     *(
         Situation(id=f"{what}/edit", script=script, raises=raises, retry_after_seconds=wait, editing=True)
         for what, script, raises, wait in (

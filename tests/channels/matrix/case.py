@@ -7,13 +7,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from tests.channels.matrix.person import PERSON, ROOM, Homeserver, event_named, person_on
+from tests.contract.troubles import http_troubles
 
 from postroom.channels.matrix.building import MatrixCall
 from postroom.channels.matrix.channel import Matrix
 from postroom.kernel.values.errors import (
     OutcomeUncertain,
     PostroomError,
-    ProviderFailed,
     ProviderThrottled,
     TargetUnavailable,
     ValidationError,
@@ -66,10 +66,10 @@ _NOT_NOW: list[tuple[str, Reply, type[PostroomError]]] = [
     ("server full", refused(403, "M_RESOURCE_LIMIT_EXCEEDED"), TargetUnavailable),
     ("no homeserver", raw_reply(404, b"<html>nginx</html>"), TargetUnavailable),
     ("wrong path", refused(404, "M_UNRECOGNIZED"), TargetUnavailable),
-    ("gateway", raw_reply(502, b"<html>bad gateway</html>"), ProviderFailed),
 ]
 OWN = [
     *(Situation(id=f"refused/{code}", script=refused(status, code), raises=ValidationError) for status, code in _NEVER),
+    *http_troubles(),
     *(Situation(id=f"not now/{name}", script=script, raises=raises) for name, script, raises in _NOT_NOW),
     Situation(id="refused/token quoted", script=refused(400, "M_UNKNOWN", f"{TOKEN}?"), raises=ValidationError),
     Situation(id="refused/quoted back", script=refused(400, "M_UNKNOWN", f"no: {TEXT}"), raises=ValidationError),

@@ -9,12 +9,11 @@ from email.header import decode_header, make_header
 from typing import Any
 
 from tests.channels.ntfy.person import person_on
+from tests.contract.troubles import http_troubles
 
 from postroom.channels.ntfy.building import NtfyCall
 from postroom.channels.ntfy.channel import Ntfy
 from postroom.kernel.values.errors import (
-    OutcomeUncertain,
-    ProviderFailed,
     ProviderThrottled,
     TargetUnavailable,
     ValidationError,
@@ -31,7 +30,6 @@ from postroom.testing import (
     Reply,
     Situation,
     TakenRequest,
-    Trouble,
     raw_reply,
     reply,
 )
@@ -106,18 +104,7 @@ OWN = [
             ("without a word", raw_reply(429, b"slow down"), 5.0),
         )
     ),
-    Situation(id="unavailable/503", script=error(50301), raises=TargetUnavailable),
-    *(
-        Situation(id=f"unavailable/{status}", script=raw_reply(status, b"<html>"), raises=ProviderFailed)
-        for status in (500, 502, 504)
-    ),
-    Situation(
-        id="unavailable/redirect",
-        script=raw_reply(302, b"", headers="Location: http://127.0.0.1:1/elsewhere\r\n"),
-        raises=TargetUnavailable,
-    ),
-    Situation(id="accepted_then_cut/closed", script=Trouble.READ_THEN_CLOSE, raises=OutcomeUncertain),
-    Situation(id="garbage/deeply nested", script=raw_reply(200, b"[" * 100_000), raises=OutcomeUncertain),
+    *http_troubles(),
 ]
 
 

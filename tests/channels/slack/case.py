@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
 from tests.channels.slack.person import DIRECT, PERSON, person_on
+from tests.contract.troubles import http_troubles
 
 from postroom.channels.slack.channel import Slack
 from postroom.channels.slack.web_api import SlackCall
 from postroom.kernel.values.errors import (
     OutcomeUncertain,
     PostroomError,
-    ProviderFailed,
     ProviderThrottled,
     TargetUnavailable,
     ValidationError,
@@ -144,21 +144,11 @@ OWN = [
             ("not JSON", raw_reply(429, b"slow"), 1.0),
         )
     ),
-    Situation(id="unavailable/503", script=no("service_unavailable", status=503), raises=TargetUnavailable),
+    Situation(id="unavailable/with a code", script=no("service_unavailable", status=503), raises=TargetUnavailable),
     Situation(id="unavailable/in a 200", script=no("service_unavailable"), raises=TargetUnavailable),
-    *(
-        Situation(id=f"unavailable/{status}", script=raw_reply(status, b"<html>"), raises=ProviderFailed)
-        for status in (500, 502, 504)
-    ),
-    Situation(
-        id="unavailable/redirect",
-        script=raw_reply(302, b"", headers="Location: http://127.0.0.1:1/elsewhere\r\n"),
-        raises=TargetUnavailable,
-    ),
-    Situation(id="accepted_then_cut/closed", script=Trouble.READ_THEN_CLOSE, raises=OutcomeUncertain),
+    *http_troubles(),
     *_each("accepted_then_cut", OutcomeUncertain, "fatal_error", "internal_error"),
     Situation(id="accepted_then_cut/fatal in a 500", script=no("fatal_error", status=500), raises=OutcomeUncertain),
-    Situation(id="garbage/deeply nested", script=raw_reply(200, b"[" * 100_000), raises=OutcomeUncertain),
     _editing("accepted", accepted(1), None),
     _editing("message_refused", no("cant_update_message"), ValidationError),
     _editing("recipient_refused", no("message_not_found"), ValidationError),

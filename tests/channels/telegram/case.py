@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tests.channels.telegram.person import person_on
-from tests.contract.bot_api import Reply, Trouble, accepted, raw_reply, refused
+from tests.contract.bot_api import Trouble, accepted, raw_reply, refused
 from tests.contract.form_files import form_files
+from tests.contract.troubles import http_troubles
 
 from postroom.channels.telegram.building import TelegramCall
 from postroom.channels.telegram.channel import Telegram
@@ -15,7 +16,6 @@ from postroom.kernel.values.errors import (
     OutcomeUncertain,
     ProviderFailed,
     ProviderThrottled,
-    TargetUnavailable,
     ValidationError,
 )
 from postroom.testing import FILES, TEXT, Case, HttpWords, Place, Proofs, Situation, TakenRequest
@@ -73,23 +73,7 @@ OWN = [
         raises=ProviderThrottled,
         retry_after_seconds=1.0,
     ),
-    *(
-        Situation(id=f"unavailable/{status}", script=refused(status, "try later"), raises=raises)
-        for status, raises in {
-            500: ProviderFailed,
-            502: ProviderFailed,
-            503: TargetUnavailable,
-            504: ProviderFailed,
-        }.items()
-    ),
-    Situation(
-        id="unavailable/explanation cut off",
-        script=Reply(raw=b"HTTP/1.1 503 X\r\nContent-Length: 500\r\n\r\n{", close=True),
-        raises=TargetUnavailable,
-    ),
-    Situation(id="accepted_then_cut/closed", script=Trouble.READ_THEN_CLOSE, raises=OutcomeUncertain),
-    Situation(id="garbage/not HTTP", script=Reply(raw=b"\x00\x01 hello\r\n\r\n", close=True), raises=OutcomeUncertain),
-    Situation(id="garbage/deeply nested", script=raw_reply(200, b"[" * 100_000), raises=OutcomeUncertain),
+    *http_troubles(),
     *(
         Situation(id=f"{what}/edit", script=script, raises=raises, retry_after_seconds=wait, editing=True)
         for what, script, raises, wait in (

@@ -9,8 +9,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
+from tests.contract.troubles import http_troubles
+
 from postroom.channels.webhook.channel import Webhook, WebhookCall
-from postroom.kernel.values.errors import OutcomeUncertain, ProviderFailed, TargetUnavailable, ValidationError
+from postroom.kernel.values.errors import TargetUnavailable, ValidationError
 from postroom.testing import (
     FILES,
     TEXT,
@@ -21,7 +23,6 @@ from postroom.testing import (
     Reply,
     Situation,
     TakenRequest,
-    Trouble,
     raw_reply,
     reply,
 )
@@ -67,20 +68,7 @@ OWN = [
     Situation(id="recipient_refused/404", script=error(404), raises=ValidationError),
     Situation(id="recipient_refused/410", script=error(410), raises=ValidationError),
     Situation(id="credentials_refused/403", script=error(403), raises=TargetUnavailable),
-    *(
-        Situation(id=f"unavailable/{status}", script=error(status), raises=raises)
-        for status, raises in {500: ProviderFailed, 502: ProviderFailed, 503: TargetUnavailable}.items()
-    ),
-    *(
-        Situation(
-            id=f"unavailable/redirect {status}",
-            script=raw_reply(status, b"", headers="Location: http://127.0.0.1:1/elsewhere\r\n"),
-            raises=TargetUnavailable,
-        )
-        for status in (301, 302, 307, 308)
-    ),
-    Situation(id="accepted_then_cut/closed", script=Trouble.READ_THEN_CLOSE, raises=OutcomeUncertain),
-    Situation(id="garbage/not HTTP", script=Reply(raw=b"\x00\x01 hello\r\n\r\n", close=True), raises=OutcomeUncertain),
+    *http_troubles(reads_answers=False),
 ]
 
 OPTIONS = {"url": "https://example.org/hook"}

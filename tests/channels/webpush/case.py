@@ -8,9 +8,10 @@ from itertools import count
 
 from tests.channels.webpush.browser_side import BrowserSide, new_browser
 from tests.channels.webpush.kept_devices import KeptDevices
+from tests.contract.troubles import http_troubles
 
 from postroom.channels.webpush.channel import PushCall, WebPush, identity, topic_of
-from postroom.kernel.values.errors import OutcomeUncertain, ProviderFailed, TargetUnavailable, ValidationError
+from postroom.kernel.values.errors import TargetUnavailable, ValidationError
 from postroom.testing import (
     TEXT,
     Case,
@@ -20,7 +21,6 @@ from postroom.testing import (
     Reply,
     Situation,
     TakenRequest,
-    Trouble,
     raw_reply,
     reply,
 )
@@ -85,11 +85,7 @@ OWN: list[Situation] = [
         for status in (404, 410)
     ),
     Situation(id="credentials_refused/403", script=error(403, "BadJwtToken"), raises=TargetUnavailable),
-    *(
-        Situation(id=f"unavailable/{status}", script=error(status), raises=raises)
-        for status, raises in {500: ProviderFailed, 502: ProviderFailed, 503: TargetUnavailable}.items()
-    ),
-    Situation(id="accepted_then_cut/closed", script=Trouble.READ_THEN_CLOSE, raises=OutcomeUncertain),
+    *http_troubles(reads_answers=False),
 ]
 
 
