@@ -44,13 +44,14 @@ MISTYPED: dict[str, tuple[tuple[str, ...], str]] = {
     "nothing": (("set",), "--file"),
     "two ways": (("set", "--preset", "calm", "--clear"), "--clear"),
     "no hours": (("set", "--quiet", "late"), "--quiet"),
+    "a preset that is none": (("set", "--preset", "loud"), "preset"),
+    "longer back than is kept": (("simulate", "--policy", "nowhere.toml", "--replay", "9999d"), "--replay"),
     "nothing to mute": (("mute",), "agent"),
     "no length of time": (("mute", "health", "--for", "long"), "--for"),
     "no end of an absence": (("away",), "--until"),
 }
 REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "an hour that is none": (("set", "--quiet", "22:00-27:00"), "quiet_hours.0.until"),
-    "a preset that is none": (("set", "--preset", "loud"), "preset"),
     "a zone that is none": (("set", "--zone", "Mars"), "zone"),
     "no such person": (("set", "No One", "--preset", "calm"), "no such person"),
     "no such file": (("set", "--file", "nowhere.toml"), "nowhere.toml"),

@@ -19,7 +19,7 @@ TAKES_ALL = {"headless"}  # what another program is started with
 NEEDED_BESIDES = {
     "ask": ["--options", "yes,no"],
     "answer": ["--text", "yes"],
-    "attention mute": ["--agent", "health"],
+    "attention simulate": ["--policy", "calm.toml"],
     "revise": ["New words"],
 }
 """What a command wants together with the argument that is tried."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -26,6 +27,7 @@ from postroom.kernel.acts.declaration import (
     said,
 )
 from postroom.kernel.acts.reading import At, Moment, Name, Whatever, judged, moment_or
+from postroom.kernel.values.errors import Mistyped
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.principal import OWNER
@@ -354,7 +356,7 @@ _AGENT: Final = _object(ceiling=_URGENCY, critical={"type": "boolean"})
 class _OfPerson(Act[Answer]):
     """Of the owner any person; of another person themselves."""
 
-    person: PersonName = said("`owner` is the owner.", ...)
+    person: PersonName = said("A name, an alias or an id; the owner by default.", OWNER)
 
 
 _COLLECT: Final = _object(("window_seconds",), window_seconds=_COUNT, most=_COUNT)
@@ -384,7 +386,30 @@ class _WithPolicy(_OfPerson[Answer]):
         return self.model_dump(include=set(_WithPolicy.model_fields) - {"person"}, exclude_unset=True)
 
 
-@act(by=EVERYONE, route=HttpRoute("GET /v1/people/{person}/attention", _TAG))
+def _quiet_window(text: str) -> dict[str, str]:
+    """`22:00-07:00`; which hours there are is the policy's to say."""
+    if (found := _HOURS.fullmatch(text.strip())) is None:
+        raise Mistyped(f"--quiet: '{text}' is no pair of times; write it like 22:00-07:00.")
+    return {"from": found[1], "until": found[2]}
+
+
+_HOURS: Final = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)", re.ASCII)
+_TYPED: Final = {
+    "preset": CommandOption(words="everything, calm or focus; the rest stays."),
+    "quiet_hours": CommandOption(
+        ("--quiet",), _quiet_window, "Quiet hours, 22:00-07:00; may be given again. The rest stays."
+    ),
+    "zone": CommandOption(words="Time zone of these hours, such as Europe/Vienna."),
+}
+_WRITTEN: Final = set(_WithPolicy.model_fields) - {"person"}
+SHOW: Final = Command("attention show", ("person",))
+SET: Final = Command("attention set", ("person",), _TYPED, without=_WRITTEN - _TYPED.keys())
+SIMULATE: Final = Command(
+    "attention simulate", ("person",), {"replay_seconds": CommandOption(("--replay",))}, without=_WRITTEN
+)
+
+
+@act(by=EVERYONE, route=HttpRoute("GET /v1/people/{person}/attention", _TAG, absent=_OWNER), command=SHOW)
 class GetAttention(_OfPerson[PolicyAnswer]):
     """A person's own policy, and what counts for them with the household's"""
 
@@ -392,7 +417,7 @@ class GetAttention(_OfPerson[PolicyAnswer]):
         return await _policy_answer(call, await call.work.person(call.caller, self.person))
 
 
-@act(by=EVERYONE, route=HttpRoute("PUT /v1/people/{person}/attention", _TAG))
+@act(by=EVERYONE, route=HttpRoute("PUT /v1/people/{person}/attention", _TAG, absent=_OWNER), command=SET)
 class SetAttention(_WithPolicy[PolicyAnswer]):
     """Set a person's policy; what is held is judged anew at once"""
 
@@ -412,7 +437,11 @@ class DeleteAttention(_OfPerson[PolicyAnswer]):
         return await _policy_answer(call, person)
 
 
-@act(by=EVERYONE, route=HttpRoute("POST /v1/people/{person}/attention/preview", _TAG, in_query=("replay_seconds",)))
+@act(
+    by=EVERYONE,
+    route=HttpRoute("POST /v1/people/{person}/attention/preview", _TAG, in_query=("replay_seconds",), absent=_OWNER),
+    command=SIMULATE,
+)
 class PreviewAttention(_WithPolicy[PreviewAnswer]):
     """What this policy would have changed, over the notices that came; changes nothing"""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,6 +11,9 @@ import typer
 
 from postroom.attention.acts import (
     MUTE,
+    SET,
+    SHOW,
+    SIMULATE,
     AckNotice,
     AwayAnswer,
     CountNotices,
@@ -38,10 +40,11 @@ from postroom.attention.acts import (
     WithdrawNotices,
 )
 from postroom.attention.model import DECISION_WORDS, DecisionKind, is_notice_id
+from postroom.delivery.commands import checked
 from postroom.kernel.acts.commands import Perform, Telling, add_command, as_json, help_of, read_typed, with_options_of
 from postroom.kernel.acts.reading import made, read
 from postroom.kernel.running.clock import SystemClock
-from postroom.kernel.running.terminal import Database, Home, Json, bar, say, say_json, seconds_of
+from postroom.kernel.running.terminal import Database, Home, Json, bar, say, say_json
 from postroom.kernel.values.errors import Mistyped, SettingsError
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import parse_text
@@ -58,13 +61,14 @@ app = typer.Typer(
 )
 _HERE: Final = "postroom.household.attention:opened_attention"
 _NEXT: Final = 5
-Who = Annotated[str, typer.Argument(metavar="PERSON", help="A name, an alias or an id; the owner by default.")]
 _NOTICE_ID: Final = "The id that the answer of `notify` named."
 
 
 @app.command("show")
-def show(who: Who = OWNER, home: Home = None, database: Database = None, json: Json = False) -> None:
+@with_options_of(GetAttention, SHOW)
+def show(home: Home = None, database: Database = None, json: Json = False, **typed: Any) -> None:
     """The policy that counts for a person, where their notices are, and what happens next."""
+    who = read_typed(GetAttention, typed, SHOW).person
     perform = _performing(home, database)
     asked = (made(GetAttention, person=who), made(CountNotices, person=who), made(PlanPerson, person=who))
     policy, figures, plan = (perform(one) for one in asked)
@@ -82,21 +86,18 @@ def show(who: Who = OWNER, home: Home = None, database: Database = None, json: J
 
 
 @app.command("set")
+@with_options_of(SetAttention, SET)
 def set_policy(
-    who: Who = OWNER,
     file: Annotated[Path | None, typer.Option("--file", help="A policy in TOML, instead of the one there is.")] = None,
-    preset: Annotated[str | None, typer.Option("--preset", help="everything, calm or focus; the rest stays.")] = None,
-    quiet: Annotated[
-        list[str] | None, typer.Option("--quiet", help="Quiet hours, 22:00-07:00; may be given again. The rest stays.")
-    ] = None,
-    zone: Annotated[str | None, typer.Option("--zone", help="Time zone of these hours, such as Europe/Vienna.")] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Take the person's own policy away.")] = False,
     home: Home = None,
     database: Database = None,
     json: Json = False,
+    **typed: Any,
 ) -> None:
     """Set a person's policy; what is held is judged anew at once."""
-    changes = _changes(preset, quiet, zone)
+    one: SetAttention = checked(SetAttention, typed, SET)
+    who, changes = one.person, one.written()
     if sum((file is not None, bool(changes), clear)) != 1:
         raise Mistyped("Give --file, or --clear, or any of --preset, --quiet and --zone.")
     perform, telling = _performing(home, database), Telling(says=lambda answer, do: _policy_lines(answer, _zone(do)))
@@ -120,17 +121,18 @@ def plan(
 
 
 @app.command("simulate")
+@with_options_of(PreviewAttention, SIMULATE)
 def simulate(
     policy: Annotated[Path, typer.Option("--policy", help="The other policy, in TOML.")],
-    who: Who = OWNER,
-    replay: Annotated[str, typer.Option("--replay", help="How far back: 7d, 12h.")] = "7d",
     home: Home = None,
     database: Database = None,
     json: Json = False,
+    **typed: Any,
 ) -> None:
     """What would have been different under another policy, over the notices that came; changes nothing."""
-    other, seconds = _read_policy_file(policy), int(seconds_of(replay, "--replay"))
-    one = read(PreviewAttention, {**other, "person": who, "replay_seconds": seconds})[0]
+    asked: PreviewAttention = read_typed(PreviewAttention, typed, SIMULATE)
+    given = {"person": asked.person, **asked.model_dump(exclude_unset=True)}
+    one = read(PreviewAttention, {**_read_policy_file(policy), **given})[0]
     with bar("Replaying", quiet=json):
         answer = _performing(home, database)(one)
     Telling(says=lambda _, do: answer.difference or ["Nothing would have been different."]).tell(
@@ -172,12 +174,6 @@ def _zone(perform: Perform) -> str:
         return str(perform(made(GetAttention, person=OWNER)).rules["zone"])
     except ElsewhereError:
         return machine_zone()
-
-
-def _changes(preset: str | None, quiet: list[str] | None, zone: str | None) -> Document:
-    windows = [_quiet_window(one) for one in quiet] if quiet else None
-    given = {"preset": preset, "quiet_hours": windows, "zone": zone}
-    return {name: value for name, value in given.items() if value is not None}
 
 
 # -- What commands say: times in the zone of the one who asks, and reasons in words --
@@ -272,7 +268,6 @@ def _window(window: Document) -> str:
 # -- Policies as TOML files --
 
 _MOST_BYTES: Final = 1024 * 1024
-_WINDOW: Final = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)", re.ASCII)
 
 
 def _read_toml(file: Path) -> Document:
@@ -293,13 +288,6 @@ def _read_policy_file(file: Path) -> Document:
     written = _read_toml(file)
     table = written.get("attention")
     return table if isinstance(table, dict) and len(written) == 1 else written
-
-
-def _quiet_window(text: str) -> dict[str, str]:
-    """`22:00-07:00`; which hours there are is the policy's to say."""
-    if (found := _WINDOW.fullmatch(text.strip())) is None:
-        raise Mistyped(f"--quiet: '{text}' is no pair of times; write it like 22:00-07:00.")
-    return {"from": found[1], "until": found[2]}
 
 
 add_command(app, AckNotice, _performing, Telling(says=_notice_lines, prints=_notice))

@@ -72,7 +72,13 @@ class NoHousehold(Exception):
 
 
 class Caller:
-    """Follows no redirection and asks no proxy: neither must see the token."""
+    """
+    The small caller of what starts often: the hook, `postroom` alone, and the bridge, which carries a client's own
+    messages as they are. With `reach` and its acts each would start a fifth of a second later, and a run without a
+    screen asks as the hook does. All others use `reach`.
+
+    Follows no redirection and asks no proxy: neither must see the token.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
