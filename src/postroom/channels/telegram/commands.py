@@ -18,14 +18,15 @@ from postroom.channels.telegram.channel import AnotherReader, Telegram
 from postroom.cli.doctor.doctor import household_at
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.files import replace_file
-from postroom.kernel.running.terminal import Home, Json, Roster, complain, say, say_json
-from postroom.kernel.values.errors import SettingsError, UserError
+from postroom.kernel.running.terminal import Home, Json, Roster, complain, say, say_json, seconds_of
+from postroom.kernel.values.errors import Mistyped, SettingsError, UserError
 from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.settings import Settings
 from postroom.settings.load import from_process
 from postroom.settings.roster import MESSENGER, ButlerConfig, load_roster, port_for
 
 _POLL_SECONDS: Final = 25.0
+_LONGEST_WAIT_SECONDS: Final = 3_600.0
 _LONGEST_NAME: Final = 64
 _VARIABLE: Final = "POSTROOM_OWNER__TELEGRAM_CHAT_ID"
 
@@ -102,9 +103,9 @@ def owner(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Take the sender without asking, if there is only one.")
     ] = False,
-    wait_seconds: Annotated[
-        float, typer.Option("--wait", min=0.1, max=3600, help="Seconds to wait for a message.")
-    ] = 120.0,
+    wait: Annotated[
+        str, typer.Option("--wait", help="How long to wait for a message, such as 90s or 5m; an hour at most.")
+    ] = "2m",
     home: Home = None,
     roster: Roster = None,
     json: Json = False,
@@ -114,6 +115,8 @@ def owner(
     if not telegram:
         _show(settings, json)
         return
+    if not 0 < (wait_seconds := seconds_of(wait, "--wait")) <= _LONGEST_WAIT_SECONDS:
+        raise Mistyped("--wait: must be more than nothing and at most an hour.")
     sender = asyncio.run(_found(settings, yes, wait_seconds, json))
     file = _remember(settings, sender.chat_id)
     if json:
