@@ -16,8 +16,8 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info, get_group_from_info
 from typer.models import CommandInfo, TyperInfo
 
-from postroom.kernel.running.terminal import Home, Json, as_called, say
-from postroom.kernel.values.errors import PostroomError, UserError
+from postroom.kernel.running.terminal import Home, Json, as_called, complain, say
+from postroom.kernel.values.errors import Mistyped, PostroomError, UserError
 from postroom.kernel.values.principal import OPERATOR
 
 if TYPE_CHECKING:
@@ -51,6 +51,21 @@ _COMPLETING: Final = "_POSTROOM_COMPLETE"  # set by the shell's script when a pe
 class Single(TyperCommand):
     def get_params(self, ctx: Context) -> list[Parameter]:
         return sparing_pydantic(super().get_params(ctx))
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, as_called_now(args, getattr(self.callback, "former", {})))
+
+
+def as_called_now(words: list[str], former: Mapping[str, str]) -> list[str]:
+    """With every option under its name of today, which is said where it was typed by that of before."""
+    options = list(itertools.takewhile(lambda word: word != "--", words))
+    flags = [word.partition("=")[0] for word in options]
+    for flag in [one for one in former if one in flags]:
+        if (now := former[flag]) in flags:
+            raise Mistyped(f"{flag}: is called {now} now; give one of them.")
+        complain(f"{flag} is called {now} now.")
+        options = [now + word.removeprefix(flag) if word.partition("=")[0] == flag else word for word in options]
+    return options + words[len(options) :]
 
 
 class Listed(TyperCommand):

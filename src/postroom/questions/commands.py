@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, NoReturn
 
 import typer
 
-from postroom.kernel.acts.commands import as_called_now, as_json, read_typed, with_options_of
+from postroom.kernel.acts.commands import as_json, read_typed, with_options_of
 from postroom.kernel.acts.declaration import Act, Command
 from postroom.kernel.acts.reading import made
 from postroom.kernel.running.terminal import Home, Json, complain, say, say_json, seconds_of
@@ -92,10 +92,9 @@ def _form(text: str | None) -> Any:
 @with_options_of(WaitForAsk, _command(WaitForAsk))
 def wait(wait: _Wait = "25s", home: Home = None, json: Json = False, **typed: Any) -> None:
     """Wait for an answer; exits with 0 answered, 10 still open, 11 expired, 12 declined, 13 cancelled."""
-    given = as_called_now(WaitForAsk, typed, _command(WaitForAsk))
-    if (given["ask_id"] is None) == (given["idempotency_key"] is None):
+    if (typed["ask_id"] is None) == (typed["idempotency_key"] is None):
         raise Mistyped("Name the question by its id or with --idempotency-key, and not both.")
-    one: WaitForAsk = read_typed(WaitForAsk, given, _command(WaitForAsk))
+    one: WaitForAsk = read_typed(WaitForAsk, typed, _command(WaitForAsk))
     seconds, there = _wait_seconds(wait), question_household(home)
     found = one.ask_id if one.ask_id is not None else _under(there, one.idempotency_key or "")
     _end(Patience(there=there, wait_seconds=seconds).until_over(found), json=json)
@@ -122,14 +121,12 @@ def answer(
     **typed: Any,
 ) -> None:
     """Answer a question as the person it asks; exits with 0 when the answer counts."""
-    command = _command(AnswerAsk)
-    given = as_called_now(AnswerAsk, typed, command)
-    if sum((bool(values), given["text"] is not None, bool(field), bool(given["declined"]))) != 1:
+    if sum((bool(values), typed["text"] is not None, bool(field), bool(typed["declined"]))) != 1:
         raise Mistyped("Give one of VALUE, --text, --field and --declined.")
     if values or field:
-        look: WaitForAsk = read_typed(WaitForAsk, {"ask_id": given["ask_id"]}, _command(WaitForAsk))
-        given |= _meant(question_household(home), look, values or [], _named(field or []))
-    one: AnswerAsk = read_typed(AnswerAsk, given, replace(command, without=()))
+        look: WaitForAsk = read_typed(WaitForAsk, {"ask_id": typed["ask_id"]}, _command(WaitForAsk))
+        typed |= _meant(question_household(home), look, values or [], _named(field or []))
+    one: AnswerAsk = read_typed(AnswerAsk, typed, replace(_command(AnswerAsk), without=()))
     done = question_household(home).ask(one)
     say_json(as_json(one, done)) if json else complain(sentence(done))
 

@@ -11,7 +11,7 @@ import typer
 
 from postroom.kernel.acts.declaration import Act, Command, CommandOption, names_at, words_of
 from postroom.kernel.acts.reading import answer_of, arguments_schema, kinds_of, read
-from postroom.kernel.running.terminal import Database, Home, Json, complain, say, say_json, seconds_of
+from postroom.kernel.running.terminal import Database, Home, Json, say, say_json, seconds_of
 from postroom.kernel.values.errors import FieldError, Mistyped, Refused, sentence
 
 Perform = Callable[[Act[Any]], Any]
@@ -64,9 +64,9 @@ def with_options_of(kind: type[Act[Any]], command: Command) -> Callable[[Callabl
         own = [one for one in signature(run, eval_str=True).parameters.values() if one.kind is not one.VAR_KEYWORD]
         parameters = [parameter_of(kind, name, command) for name in names_at(kind, command).values()]
         parameters += [one.replace(kind=one.KEYWORD_ONLY) for one in own]
-        parameters += [parameter_of(kind, name, command, former=flag) for flag, name in command.former.items()]
         run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.former = {flag: flags_of(kind, name, command)[0] for flag, name in command.former.items()}  # type: ignore[attr-defined]
         return run
 
     return sign
@@ -89,7 +89,7 @@ def as_json(one: Act[Any], answer: Any) -> Any:
 
 def read_typed(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command) -> Any:
     """Raises Mistyped, which says the options as they are typed."""
-    given = {name: value for name, value in as_called_now(kind, typed, command).items() if _is_typed(value)}
+    given = {name: value for name, value in typed.items() if _is_typed(value)}
     names = {name: alias for alias, name in names_at(kind, command).items()}
     sent = {names[name]: _value(kind, name, value, command) for name, value in given.items()}
     texts = {name for name, value in sent.items() if isinstance(value, str)}
@@ -97,19 +97,6 @@ def read_typed(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command)
         return read(kind, sent, command, texts)[0]
     except Refused as error:
         raise Mistyped(f"{sentence([_typed(kind, one, command) for one in error.fields])}.") from None
-
-
-def as_called_now(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command) -> dict[str, Any]:
-    """With what came under a former flag under the one of today, which is said."""
-    given = dict(typed)
-    for flag, name in command.former.items():
-        if _is_typed(value := given.pop(_former_name(flag), None)):
-            now = flags_of(kind, name, command)[0]
-            if _is_typed(given.get(name)):
-                raise Mistyped(f"{flag}: is called {now} now; give one of them.")
-            complain(f"{flag} is called {now} now.")
-            given[name] = value
-    return given
 
 
 def _is_typed(value: Any) -> bool:
@@ -140,21 +127,19 @@ def flags_of(kind: type[Act[Any]], name: str, command: Command) -> tuple[str, ..
     return (f"--{name.removesuffix(_SECONDS).rstrip('_').replace('_', '-')}",)
 
 
-def parameter_of(kind: type[Act[Any]], name: str, command: Command, former: str = "") -> Parameter:
-    """`former` is a flag of before: it is taken, and not shown."""
+def parameter_of(kind: type[Act[Any]], name: str, command: Command) -> Parameter:
     about, option = kind.model_fields[name], command.options.get(name, CommandOption())
     shape, words = arguments_schema(kind)["properties"][about.alias or name], option.words or about.description
-    kinds, is_required = kinds_of(shape), about.is_required() and not former
-    if name in command.positional and not former:
+    kinds, is_required = kinds_of(shape), about.is_required()
+    if name in command.positional:
         metavar = option.metavar or (name.upper() if is_required else f"[{name.upper()}]")
         told: Any = typer.Argument(metavar=metavar, help=words)
     else:
         if name.endswith(_SECONDS) and option.reads is None:
             words = f"{(words or 'How long').rstrip('.')}: {_HOW_LONG}."
-        flags = (former,) if former else flags_of(kind, name, command)
+        flags = flags_of(kind, name, command)
         shown = None if "boolean" in kinds else option.metavar or flags[0].lstrip("-").replace("-", "_").upper()
-        told = typer.Option(*flags, metavar=shown, help=words, hidden=bool(former))
-    name = _former_name(former) if former else name
+        told = typer.Option(*flags, metavar=shown, help=words)
     if "boolean" in kinds:
         return _keyword(name, Annotated[bool | None, told], None)
     if "array" in kinds:
@@ -162,10 +147,6 @@ def parameter_of(kind: type[Act[Any]], name: str, command: Command, former: str 
     if is_required:
         return _keyword(name, Annotated[str, told], Parameter.empty)
     return _keyword(name, Annotated[str | None, told], None)
-
-
-def _former_name(flag: str) -> str:
-    return f"former_{flag.lstrip('-').replace('-', '_')}"
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> Parameter:

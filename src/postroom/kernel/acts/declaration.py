@@ -150,7 +150,7 @@ class Command:
     options: Mapping[str, CommandOption] = field(default_factory=dict)
     without: Collection[str] = ()
     former: Mapping[str, str] = field(default_factory=dict)
-    """Flags that were called otherwise before, with the argument each one means: they are still taken."""
+    """Flags that were called otherwise before, with the argument each one means: `cli.application` still takes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
