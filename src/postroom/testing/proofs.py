@@ -225,17 +225,13 @@ async def _edits(case: Case) -> None:
     ensure(edited == case.sent.provider_id, f"the message to edit is {case.sent.provider_id}, and {edited} was named")
 
 
-async def _replies(case: Case) -> None:
-    await _answers(case, message(case, intent=Intent.REPLY, thread=case.thread), case.proofs.replies, "replies")
+def _answers(what: str) -> Look:
+    async def look(case: Case) -> None:
+        asked = await _sent(case, message(case, intent=Intent.REPLY, thread=case.thread))
+        named = _given(getattr(case.proofs, what), what)(asked[0])
+        ensure(named == case.thread, f"the message to answer is {case.thread}, and {named!r} was named")
 
-
-async def _threads(case: Case) -> None:
-    await _answers(case, message(case, intent=Intent.REPLY, thread=case.thread), case.proofs.threads, "threads")
-
-
-async def _answers(case: Case, given: Message, proof: Callable[[Any], str] | None, what: str) -> None:
-    named = _given(proof, what)((await _sent(case, given))[0])
-    ensure(named == case.thread, f"the message to answer is {case.thread}, and {named!r} was named")
+    return look
 
 
 async def _reacts(case: Case) -> None:
@@ -305,8 +301,8 @@ _PROOFS: Final[Sequence[tuple[str, Callable[[Capabilities], object], str, Look]]
     ("deletes", lambda can: can.deletes, "What was sent can be taken back.", _deletes),
     ("buttons", lambda can: can.buttons, "Every button arrives, up to `most_buttons`.", _buttons),
     ("reacts", lambda can: can.reacts, "A reaction arrives.", _reacts),
-    ("replies", lambda can: can.replies, "A reply names the message it answers.", _replies),
-    ("threads", lambda can: can.threads, "A reply stays in its thread.", _threads),
+    ("replies", lambda can: can.replies, "A reply names the message it answers.", _answers("replies")),
+    ("threads", lambda can: can.threads, "A reply stays in its thread.", _answers("threads")),
     *((name, lambda can: can.files, sentence, look) for name, (sentence, look) in _SITUATIONS.items()),
     ("inbound", lambda can: can.inbound, "What people write is heard (see below).", _inbound),
 )
