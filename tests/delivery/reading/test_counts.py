@@ -6,6 +6,7 @@ import math
 import random
 import re
 from collections import defaultdict
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -214,6 +215,28 @@ async def test_totals_and_groups_are_what_the_rows_add_up_to(database: Database,
             groups[one[column] or "none"].append(one)
         expected = {name: by_hand(members, attempts) for name, members in groups.items()}
         assert await record.figures(ALWAYS, group_by) == expected, group_by
+
+
+async def test_stretches_sorted_by_several_things_at_once_are_each_what_their_rows_add_up_to(
+    database: Database,
+) -> None:
+    requests, attempts = a_busy_day(random.Random(7), 200)
+    await write(database, requests, attempts)
+    edges, by = (
+        (NOON_US, NOON_US + 100_000, NOON_US + 200_000),
+        (GroupBy.CHANNEL, GroupBy.ORIGIN_BUTLER, GroupBy.OUTCOME),
+    )
+
+    found = await StoredFigures(database, was_refused()).report(
+        [Stretch(since_us=since_us, until_us=until_us) for since_us, until_us in pairwise(edges)], by
+    )
+
+    cells: dict[tuple[object, ...], list[dict[str, Any]]] = defaultdict(list)
+    for one in requests:
+        since_us = max(edge for edge in edges if edge <= one["created_at"])
+        cells[since_us, one["channel"], one["origin_butler"], one["status"]].append(one)
+    expected = {cell: by_hand(members, attempts) for cell, members in cells.items()}
+    assert {(one.stretch.since_us, *one.names): one.figures for one in found} == expected
 
 
 @pytest.mark.requirement("messenger:delivery-statistics")

@@ -417,13 +417,12 @@ def _rows(
         return found.where(_OPEN).cte("open_now").prefix_with("MATERIALIZED")
     if stretch.status in (None, Status.FAILED):
         found = found.where(not_(kept_back))
-    if stretch.status is None:
-        at: ColumnElement[Any] = _requests.created_at
-        found = found.where(at >= stretch.since_us, *([at < stretch.until_us] if stretch.until_us else []))
-    else:
-        at = _requests.id
-        found = found.where(_requests.status == str(stretch.status), at >= first_id_at(stretch.since_us))
-        found = found.where(at < first_id_at(stretch.until_us)) if stretch.until_us else found
+    at, edge = (_requests.created_at, int) if stretch.status is None else (_requests.id, first_id_at)
+    found = found.where(at >= edge(stretch.since_us))
+    if stretch.status is not None:
+        found = found.where(_requests.status == str(stretch.status))
+    if stretch.until_us is not None:
+        found = found.where(at < edge(stretch.until_us))
     return (found.order_by(at.desc()).limit(stretch.most) if stretch.most else found).subquery()
 
 
