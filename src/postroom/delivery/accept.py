@@ -174,10 +174,12 @@ class Acceptance:
 
     async def read(self, draft: DeliveryDraft) -> DeliveryDraft:
         """With its text read by its channel; raises what `accept` would raise for what can never be sent."""
+        return replace(draft, parts=await self._parts(draft))
+
+    async def _parts(self, draft: DeliveryDraft) -> Sequence[Any]:
         if draft.parts is not None:
-            return draft
-        channel, message = self._channel(draft.new.channel), draft.new.to_message()
-        return replace(draft, parts=await self.pipeline.prepare(channel, message))
+            return draft.parts
+        return await self.pipeline.prepare(self._channel(draft.new.channel), draft.new.to_message())
 
     async def placed(self, outgoing: Outgoing) -> Outgoing:
         """On the channel it goes out on."""
@@ -237,7 +239,7 @@ class Acceptance:
             await self._refuse(new, judgement.error)
             raise judgement.error
         try:
-            parts = (await self.read(draft)).parts or ()
+            parts = await self._parts(draft)
             inserted, permit = await self._insert(new)
         except BaseException:
             await self.limits.refund(judgement.asked)
