@@ -222,6 +222,7 @@ class Snapshot:
     possible_duplicate: bool = False
     waiting: WaitReason | None = None
     provider_delivery_id: str | None = None
+    in_one_part: bool = False
     failure: DeliveryFailure | None = None
 
 
@@ -314,6 +315,7 @@ class Settlement:
             not_before_us=self.not_before_us,
             waiting=self.waiting,
             provider_delivery_id=self.receipt.provider_id if self.receipt else None,
+            in_one_part=self.receipt is not None and claim.parts_done == 0,
             failure=self.failure,
         )
 
@@ -359,6 +361,7 @@ def outcome_of(snapshot: Snapshot, *, request_id: str) -> Outcome:
         delivery_id=snapshot.id,
         delivery_status=snapshot.status,
         provider_delivery_id=snapshot.provider_delivery_id,
+        in_one_part=snapshot.in_one_part,
         possible_duplicate=snapshot.possible_duplicate,
         waiting_reason=snapshot.waiting.words(snapshot.channel) if snapshot.waiting else None,
         error=_failure(snapshot) if failed else None,

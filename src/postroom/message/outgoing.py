@@ -95,7 +95,7 @@ class Outcome:
 
     `notice_id`: the notice it is held as, `until_us` when it is looked at again, and `reasons` why not now.
     `notice_state`: where the notice stands, when that was asked for. `urgency`: as it counts, where that is less than
-    its sender asked for.
+    its sender asked for. `in_one_part`: the provider's name for it is all there is of it.
     """
 
     status: AnswerStatus
@@ -104,6 +104,7 @@ class Outcome:
     delivery_id: DeliveryId | None = None
     delivery_status: Status | None = None
     provider_delivery_id: str | None = None
+    in_one_part: bool = False
     possible_duplicate: bool = False
     waiting_reason: str | None = None
     error: PostroomError | None = None

@@ -411,9 +411,10 @@ def after_showing(status: PresentationStatus, move: PresentationMove) -> Present
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """How showing or closing went; `revision` is the wording that the card now has."""
+    """How showing or closing went; `revision` is the wording that the card has now, `delivery_id` its message."""
 
     move: PresentationMove
+    delivery_id: str | None = None
     revision: int = 0
     provider_ids: Sequence[str] = ()
     hold: Hold | None = None

@@ -46,6 +46,7 @@ from postroom.questions.store.presentations import StoredPresentations
 _NEXT_CHANNEL_SECONDS: Final = 300.0
 QUIET_SECONDS: Final = 300.0  # how soon what waits for the end of quiet hours is judged anew
 _WAIT_SECONDS: Final = 20.0  # for a delivery, before its card is said to be held up
+_BRIEFLY_SECONDS: Final = 1.0  # before it is noted that a card is under way: most arrive within it, and are noted once
 LEASE_SECONDS: Final = 60.0
 _AGAIN_SECONDS: Final = 10.0
 PARKED_SECONDS: Final = 600.0  # a decision rings at once; this is for one that was not heard
@@ -346,8 +347,10 @@ class Presenter:
     async def _send(self, claim: PresentationClaim, card: Card, *, issued: bool = False) -> None:
         if not issued:
             await self.claims.issue(card.tokens)
-        stored = await self._submit(claim, card.outgoing, 0)
-        if stored.delivery_id is not None:
+        stored = await self._submit(claim, card.outgoing, _BRIEFLY_SECONDS)
+        if stored.status is AnswerStatus.OK and stored.delivery_id is not None:
+            await self._arrived(claim, stored.delivery_id, claim.question.revision, stored)
+        elif stored.delivery_id is not None:
             await self._follow(claim, stored.delivery_id, claim.question.revision, stored)
         elif stored.retryable:
             await self._later(claim, stored)
@@ -369,10 +372,17 @@ class Presenter:
         if outcome is None or _is_under_way(outcome):
             await self._later(claim, outcome)
         elif outcome.status is AnswerStatus.OK:
-            parts = await self.post.parts(delivery_id)
-            await self._tell(claim, Shown(move=PresentationMove.SHOW, revision=revision, provider_ids=parts))
+            await self._arrived(claim, delivery_id, revision, outcome)
         else:
             await self._tell(claim, _not_shown(claim, outcome, revision))
+
+    async def _arrived(
+        self, claim: PresentationClaim, delivery_id: DeliveryId, revision: int, outcome: Outcome
+    ) -> None:
+        only = (outcome.provider_delivery_id,) if outcome.in_one_part and outcome.provider_delivery_id else None
+        parts = only or await self.post.parts(delivery_id)
+        shown = Shown(move=PresentationMove.SHOW, revision=revision, provider_ids=parts, delivery_id=delivery_id)
+        await self._tell(claim, shown)
 
     async def _close(self, claim: PresentationClaim) -> None:
         question, shown = claim.question, claim.presentation

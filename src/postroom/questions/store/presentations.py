@@ -403,6 +403,7 @@ def _settle(
         "due_at": now_us if is_outdated else None,
         "fence": claim.fence + 1,
         "updated_at": now_us,
+        "delivery_id": shown.delivery_id or current.delivery_id,
     }
     if not _write(connection, claim, change):
         return False
