@@ -21,6 +21,7 @@ from postroom.delivery.store.tables import (
 from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import PENDING_CHANNEL, SETTLED_CHANNEL, Database, insert_for
+from postroom.kernel.database.prepared import Prepared
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.values.errors import ErrorClass
 from postroom.kernel.values.ids import DeliveryId
@@ -108,16 +109,18 @@ def was_kept_back(refused: ColumnElement[bool]) -> ColumnElement[bool]:
 # -- What has arrived, and what corrections have made of it ---
 
 
-# Built once: every card asks this when it has arrived, and again for each edit of it.
+# Every card asks this when it has arrived, and again for each edit of it.
 _LINEAGE: Final = or_(_requests.id == bindparam("its_id"), _requests.replay_of == bindparam("its_id"))
-_ARRIVED: Final = select(delivery_requests).where(_LINEAGE, _requests.status == str(Status.DELIVERED)).limit(1)
-_PARTS: Final = (
+_ARRIVED: Final = Prepared(
+    select(delivery_requests).where(_LINEAGE, _requests.status == str(Status.DELIVERED)).limit(1)
+)
+_PARTS: Final = Prepared(
     select(_receipts.part, _receipts.provider_delivery_id, _receipts.conversation)
     .join(delivery_requests, _requests.id == _receipts.delivery_request_id)
     .where(_LINEAGE)
     .order_by(_receipts.part)
 )
-_REVISIONS: Final = (
+_REVISIONS: Final = Prepared(
     select(_receipts.provider_delivery_id, _receipts.receipt_type, _receipts.about)
     .join(delivery_requests, _requests.id == _receipts.delivery_request_id)
     .where(
@@ -143,19 +146,19 @@ class StoredSent:
 
 def sent(connection: Connection, delivery_id: DeliveryId, besides: DeliveryId | None = None) -> SentMessage | None:
     """A dead letter that was sent again counts as arrived; its parts may be spread over both rows."""
-    row = connection.execute(_ARRIVED, {"its_id": delivery_id}).mappings().first()
+    row = _ARRIVED.run(connection, {"its_id": delivery_id}).first()
     if row is None:
         return None
-    received = {row.part: row for row in connection.execute(_PARTS, {"its_id": delivery_id})}.values()
+    received = {row.part: row for row in _PARTS.run(connection, {"its_id": delivery_id})}.values()
     more, gone = _revised(connection, delivery_id, besides)
     return SentMessage(
         id=delivery_id,
-        origin_butler=row["origin_butler"],
-        channel=row["channel"],
-        address=row["address"],
+        origin_butler=row.origin_butler,
+        channel=row.channel,
+        address=row.address,
         provider_ids=tuple(row.provider_delivery_id for row in received),
         conversation=next((row.conversation for row in received if row.conversation is not None), None),
-        files=len(attachments_of_text(row["attachments"])),
+        files=len(attachments_of_text(row.attachments)),
         more=tuple(one for one in more if one not in gone),
         gone=tuple(gone),
     )
@@ -165,7 +168,7 @@ def _revised(
     connection: Connection, delivery_id: DeliveryId, besides: DeliveryId | None
 ) -> tuple[list[str], list[str]]:
     """What its revisions have added, and taken away; `besides` may have been sent again as a dead letter."""
-    rows = connection.execute(_REVISIONS, {"its_id": delivery_id, "besides": besides or ""}).all()
+    rows = _REVISIONS.run(connection, {"its_id": delivery_id, "besides": besides or ""})
     more = [row.provider_delivery_id for row in rows if row.receipt_type == ReceiptKind.SENT]
     return more, [row.about for row in rows if row.receipt_type == ReceiptKind.DELETE]
 

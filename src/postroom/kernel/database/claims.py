@@ -7,6 +7,7 @@ one who looks takes it up; whatever the first one still writes is refused, becau
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -14,6 +15,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    Integer,
     Row,
     Table,
     and_,
@@ -25,10 +27,12 @@ from sqlalchemy import (
 )
 
 from postroom.kernel.database.engine import Repeated
+from postroom.kernel.database.prepared import Prepared
 from postroom.kernel.database.rows import Columns
 
 _EVER_US: Final = 2**62
 _NOW: Final[BindParameter[int]] = bindparam("at_now")  # no column is called like one of these
+_MOST: Final[BindParameter[int]] = bindparam("at_most", type_=Integer)
 _KEYS: Final[BindParameter[Any]] = bindparam("these_keys", expanding=True)
 
 
@@ -57,22 +61,28 @@ class Claims:
         self._free = waiting if due is None else and_(waiting, due <= _NOW)
         self._order = due if order is None else order
         keys: ColumnElement[Any] = self._key[0] if len(self._key) == 1 else tuple_(*self._key)
-        self._found = select(*self._key).where(self._free).order_by(self._order)
+        self._found = (
+            select(*self._key).where(self._free).order_by(self._order).limit(_MOST).with_for_update(skip_locked=True)
+        )
+        self._find = Prepared(self._found)
         # Asked again in the change: a rival may have taken rows of the same key between the two.
         self._taken = update(table).where(keys.in_(_KEYS), self._free).values({fence: fence + 1}).returning(table)
+        self._take = Prepared(self._taken)
         self._change = update(table)
         self._held = self._change.where(
             *(column == bindparam(f"this_{place}") for place, column in enumerate(self._key)),
             fence == bindparam("this_fence"),
         )
-        self._first = select(due).where(waiting, due.is_not(None)).order_by(due).limit(1) if due is not None else None
+        self._write_held = Prepared(self._held)
+        first = select(due).where(waiting, due.is_not(None)).order_by(due).limit(1) if due is not None else None
+        self._first = None if first is None else Prepared(first)
 
     async def first_due_us(self, repeated: Repeated) -> int | None:
         """Asked every second, and mostly there is nothing: it costs a household at rest no transaction that writes."""
         if self._first is None:
             return None
         first = self._first
-        return await repeated.read(self, lambda connection: connection.execute(first).scalar())
+        return await repeated.read(self, lambda connection: first.run(connection).scalar())
 
     def take(
         self,
@@ -84,13 +94,20 @@ class Claims:
         values: Columns | None = None,
     ) -> list[Row[Any]]:
         """Those that come first and are nobody's, as they are from now on; rivals at the same moment get others."""
-        found = self._found.where(*also).limit(limit).with_for_update(skip_locked=True)
-        keys = list(dict.fromkeys(map(self._named, connection.execute(found, {"at_now": now_us}))))
+        wanted = {"at_now": now_us, "at_most": limit}
+        waiting: Iterable[Any] = (
+            connection.execute(self._found.where(*also), wanted) if also else self._find.run(connection, wanted)
+        )
+        keys = list(dict.fromkeys(map(self._named, waiting)))
         if not keys:
             return []
-        lease = {self._lease: lease_until_us} if self._lease is not None else {}
-        taken = self._taken.values({**lease, **(values or {})})
-        rows = connection.execute(taken, {"these_keys": keys, "at_now": now_us}).all()
+        lease = {self._lease.name: lease_until_us} if self._lease is not None else {}
+        these = {"these_keys": keys, "at_now": now_us}
+        if values or len(self._key) > 1:
+            taken = self._taken.values({**lease, **(values or {})})
+            rows: Sequence[Any] = connection.execute(taken, these).all()
+        else:
+            rows = self._take.run(connection, {**lease, **these})
         places = {key: place for place, key in enumerate(keys)}
         return sorted(rows, key=lambda row: places[self._named(row)])
 
@@ -98,10 +115,12 @@ class Claims:
         self, connection: Connection, key: Any, fence: int, values: Columns, *expected: ColumnElement[bool]
     ) -> bool:
         """For whoever has it: settle it, give it back, or renew its lease. False when the fence has moved on."""
-        change = self._held.where(*expected) if expected else self._held
         named = key if len(self._key) > 1 else (key,)
         mine = {f"this_{place}": one for place, one in enumerate(named)}
-        return connection.execute(change, {**values, **mine, "this_fence": fence}).rowcount > 0
+        given = {**values, **mine, "this_fence": fence}
+        if expected:
+            return connection.execute(self._held.where(*expected), given).rowcount > 0
+        return self._write_held.run(connection, given).rowcount > 0
 
     def remove(self, connection: Connection, key: Any, fence: int) -> bool:
         """For whoever has it, where nothing is kept of what is over; False when the fence has moved on."""

@@ -24,6 +24,7 @@ from sqlalchemy import (
 
 from postroom.kernel.database.claims import Claims
 from postroom.kernel.database.engine import Database, Repeated, insert_for
+from postroom.kernel.database.prepared import Prepared
 from postroom.kernel.database.rows import read
 from postroom.kernel.database.schema import SHARED, metadata, one_of
 from postroom.kernel.database.sqlite import SqliteDatabase
@@ -45,10 +46,20 @@ moments = Table(
 )
 _c = moments.c
 _KEY: Final = ("kind", "id", "reason")
-_ADD: Final = insert(moments)
+_ADD: Final = Prepared(insert(moments))
 _CLAIMS: Final = Claims(moments, true(), fence=_c.fence, lease=_c.look_at)
-_OTHERS: Final = delete(moments).where(
-    _c.kind == bindparam("its_kind"), _c.id == bindparam("its_id"), _c.reason.not_in(bindparam("due", expanding=True))
+_OTHERS: Final = Prepared(
+    delete(moments).where(
+        _c.kind == bindparam("its_kind"),
+        _c.id == bindparam("its_id"),
+        _c.reason.not_in(bindparam("due", expanding=True)),
+    )
+)
+_NEXT_END: Final = Prepared(
+    select(_c.look_at)
+    .where(_c.look_at > bindparam("after"), _c.reason.in_(bindparam("ends", expanding=True)))
+    .order_by(_c.look_at)
+    .limit(1)
 )
 Moments = Mapping[Reason, int]  # when each is due
 
@@ -58,13 +69,12 @@ Moments = Mapping[Reason, int]  # when each is due
 
 def add_moments(connection: Connection, kind: str, new: Iterable[tuple[str, Moments]]) -> None:
     """Of what was not there before."""
-    if rows := [row for id, due in new for row in _rows(kind, id, due)]:
-        connection.execute(_ADD, rows)
+    _ADD.run_each(connection, [row for id, due in new for row in _rows(kind, id, due)])
 
 
 def put_moments(connection: Connection, kind: str, id: str, due: Moments) -> None:
     """These and no others; whoever is at one of them has lost it."""
-    connection.execute(_OTHERS, {"its_kind": kind, "its_id": id, "due": [str(one) for one in due]})
+    _OTHERS.run(connection, {"its_kind": kind, "its_id": id, "due": [str(one) for one in due]})
     for reason, due_us in due.items():
         put_moment(connection, kind, id, reason, due_us)
 
@@ -103,8 +113,8 @@ class StoredMoments:
     async def next_end(self, after_us: int) -> int | None:
         """When somebody will wait no longer for an answer, the first time after that."""
         ends = [str(one) for one in Reason if one.is_for_want_of_an_answer]
-        asked = select(_c.look_at).where(_c.look_at > after_us, _c.reason.in_(ends)).order_by(_c.look_at).limit(1)
-        return await self._database.read(lambda connection: connection.execute(asked).scalar())
+        asked = {"after": after_us, "ends": ends}
+        return await self._database.read(lambda connection: _NEXT_END.run(connection, asked).scalar())
 
     async def take(
         self, kinds: Collection[str], now_us: int, *, lease_until_us: int, limit: int

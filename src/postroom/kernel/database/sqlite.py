@@ -54,13 +54,17 @@ class SqliteDatabase:
         self._refused_at: float | None = None
         self.refused = Signal()
         self._watch: sqlite3.Connection | None = None
+        self._readers: list[Connection] = []  # free ones, each for one thread at a time
         self._writer = threading.Thread(target=self._write_forever, name="sqlite-writer", daemon=True)
         self._writer.start()
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
         def run() -> Result:
-            with self._engine.connect().execution_options(postroom_begin="BEGIN") as connection:
-                return work(connection)
+            connection = self._readers.pop() if self._readers else self._open()
+            try:
+                return _seeing_one_moment(connection, work)
+            finally:
+                self._readers.append(connection)
 
         try:
             return await asyncio.to_thread(run)
@@ -114,6 +118,8 @@ class SqliteDatabase:
         if self._watch is not None:
             self._watch.close()
             self._watch = None
+        while self._readers:
+            self._readers.pop().close()
         self._engine.dispose()
 
     def _write_forever(self) -> None:
@@ -151,10 +157,24 @@ class SqliteDatabase:
         return batch
 
 
-def _commit_together(connection: Connection, batch: Sequence[_Job]) -> None:
-    """On the driver: what the library does to begin and to commit takes longer than most of what is written."""
+def _driver(connection: Connection) -> sqlite3.Connection:
     driver = connection.connection.driver_connection
     assert isinstance(driver, sqlite3.Connection)  # noqa: S101  # narrows the type; the engine is ours
+    return driver
+
+
+def _seeing_one_moment(connection: Connection, work: Callable[[Connection], Result]) -> Result:
+    driver = _driver(connection)
+    driver.execute("BEGIN")
+    try:
+        return work(connection)
+    finally:
+        driver.rollback()
+
+
+def _commit_together(connection: Connection, batch: Sequence[_Job]) -> None:
+    """On the driver: what the library does to begin and to commit takes longer than most of what is written."""
+    driver = _driver(connection)
     driver.execute(_TO_WRITE)  # fails for all alike: somebody else holds the file
     try:
         for job in batch:

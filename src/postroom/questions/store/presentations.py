@@ -8,12 +8,13 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, bindparam, exists, func, or_, select, update
 
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.kernel.database.claims import Claims
 from postroom.kernel.database.engine import Database, Repeated, insert_for
 from postroom.kernel.database.moments import put_moment
+from postroom.kernel.database.prepared import Prepared
 from postroom.kernel.database.rows import Columns, read, values
 from postroom.kernel.values.ids import SECOND_US
 from postroom.kernel.values.moments import Reason
@@ -54,16 +55,18 @@ _CLAIMS: Final = Claims(
     fence=presentations.c.fence,
     lease=presentations.c.due_at,
 )
-# Built once: these are asked for every card, and building costs as much as asking.
-_OF_QUESTION: Final = select(presentations).where(
-    presentations.c.id == bindparam("its_id"), presentations.c.question_id == bindparam("asked_id")
+# These are asked for every card.
+_OF_QUESTION: Final = Prepared(
+    select(presentations).where(
+        presentations.c.id == bindparam("its_id"), presentations.c.question_id == bindparam("asked_id")
+    )
 )
-_PARTS: Final = (
+_PARTS: Final = Prepared(
     select(presentation_parts)
     .where(presentation_parts.c.presentation_id.in_(bindparam("ids", expanding=True)))
     .order_by(presentation_parts.c.presentation_id, presentation_parts.c.part)
 )
-_UNPLANNED: Final = (
+_UNPLANNED: Final = Prepared(
     select(questions)
     .where(
         questions.c.id.in_(
@@ -75,11 +78,14 @@ _UNPLANNED: Final = (
     )
     .order_by(questions.c.id)
 )
-_OF: Final = (
+_OF: Final = Prepared(
     select(presentations).where(presentations.c.question_id == bindparam("asked_id")).order_by(presentations.c.id)
 )
-_PRESSED: Final = select(presentation_tokens).where(presentation_tokens.c.token_hash == bindparam("pressed"))
-_BY_ID: Final = select(presentations).where(presentations.c.id == bindparam("its_id"))
+_PRESSED: Final = Prepared(select(presentation_tokens).where(presentation_tokens.c.token_hash == bindparam("pressed")))
+_BY_ID: Final = Prepared(select(presentations).where(presentations.c.id == bindparam("its_id")))
+_OVER: Final = Prepared(
+    update(presentations).where(presentations.c.id == bindparam("its_id")).values(status=bindparam("its_end"))
+)
 _TokensOf = Callable[[PresentationClaim], Sequence[Token]]
 
 
@@ -108,7 +114,7 @@ def _read_presentation(row: Row[Any], parts: Sequence[str]) -> Presentation:
 def _parts(connection: Connection, ids: Sequence[str]) -> dict[str, list[str]]:
     if not ids:
         return {}
-    rows: Sequence[Row[Any]] = connection.execute(_PARTS, {"ids": ids}).all()
+    rows = _PARTS.run(connection, {"ids": list(ids)})
     return {name: [row.provider_id for row in group] for name, group in groupby(rows, lambda row: row.presentation_id)}
 
 
@@ -116,7 +122,7 @@ def presentation_by_id(connection: Connection, question_id: str, presentation_id
     """None, too, when it shows another question."""
     if presentation_id is None:
         return None
-    rows = connection.execute(_OF_QUESTION, {"its_id": presentation_id, "asked_id": question_id}).all()
+    rows = _OF_QUESTION.run(connection, {"its_id": presentation_id, "asked_id": question_id})
     return next(iter(_read_presentations(connection, rows)), None)
 
 
@@ -145,7 +151,9 @@ class StoredPresentations:
     async def to_plan(self, limit: int) -> Sequence[Question]:
         """Open questions with people for whom no place to show them has been chosen; choosing twice does no harm."""
         most = {"most": limit}
-        return await self._repeated.read(limit, lambda connection: steps.found(connection, _UNPLANNED, most))
+        return await self._repeated.read(
+            limit, lambda connection: steps.questions_of(connection, _UNPLANNED.run(connection, most))
+        )
 
     async def unplanned(self, question_id: str) -> frozenset[str]:
         """The people of it for whom that is so."""
@@ -162,7 +170,7 @@ class StoredPresentations:
             question = steps.locked(connection, question_id)
             if question is not None and question.is_open:
                 rows = [presentation_row(one.under(self._mint(now_us), question_id, now_us)) for one in places]
-                _insert_new(connection, presentations, ["question_id", "person_id", "channel"], rows)
+                _PLAN_MORE.run_each(connection, rows)
                 mine = (question_people.c.question_id == question_id, question_people.c.person_id.in_(people))
                 connection.execute(update(question_people).where(*mine).values(planned_at=now_us))
             return found_presentations(connection, _of(question_id))
@@ -171,7 +179,7 @@ class StoredPresentations:
 
     async def of(self, question_id: str) -> Sequence[Presentation]:
         return await self._database.read(
-            lambda connection: _read_presentations(connection, connection.execute(_OF, {"asked_id": question_id}).all())
+            lambda connection: _read_presentations(connection, _OF.run(connection, {"asked_id": question_id}))
         )
 
     async def due(
@@ -278,10 +286,10 @@ class StoredPresentations:
 
     async def pressed(self, token_hash: str) -> PressedToken | None:
         def work(connection: Connection) -> PressedToken | None:
-            row = connection.execute(_PRESSED, {"pressed": token_hash}).first()
+            row = _PRESSED.run(connection, {"pressed": token_hash}).first()
             if row is None:
                 return None
-            [shown] = _read_presentations(connection, connection.execute(_BY_ID, {"its_id": row.presentation_id}).all())
+            [shown] = _read_presentations(connection, _BY_ID.run(connection, {"its_id": row.presentation_id}))
             return PressedToken(token=read(Token, row, hash=row.token_hash), presentation=shown)
 
         return await self._database.read(work)
@@ -373,7 +381,7 @@ def _claims(connection: Connection, rows: Sequence[Row[Any]]) -> list[Presentati
 
 def _issue(connection: Connection, tokens: Sequence[Token]) -> None:
     rows = [values(one, without=("hash",), token_hash=one.hash) for one in tokens]
-    _insert_new(connection, presentation_tokens, ["token_hash"], rows)
+    _ISSUE.run_each(connection, rows)
 
 
 def _write(connection: Connection, claim: PresentationClaim, values: Columns) -> bool:
@@ -408,8 +416,7 @@ def _settle(
     if not _write(connection, claim, change):
         return False
     if status in _ON_SHOW and not question.is_open:  # a move of its own, as the table holds us to
-        over = update(presentations).where(presentations.c.id == current.id)
-        connection.execute(over.values(status=str(after_showing(status, PresentationMove.END))))
+        _OVER.run(connection, {"its_id": current.id, "its_end": str(after_showing(status, PresentationMove.END))})
     if status is PresentationStatus.FAILED:
         steps.next_in_line(connection, question, now_us)
     return True
@@ -441,14 +448,17 @@ def _insert_parts(connection: Connection, shown: Presentation, provider_ids: Seq
         }
         for part, provider_id in enumerate(provider_ids)
     ]
-    _insert_new(connection, presentation_parts, ["channel", "address", "provider_id"], rows)
+    _NUMBER.run_each(connection, rows)
 
 
-def _insert_new(connection: Connection, table: Any, key: list[str], rows: list[dict[str, Any]]) -> None:
+def _new(table: Table, *key: str) -> Prepared:
     """Those whose key is taken stay as they are."""
-    if not rows:
-        return
-    connection.execute(insert_for(connection, table).on_conflict_do_nothing(index_elements=key), rows)
+    return Prepared(lambda connection: insert_for(connection, table).on_conflict_do_nothing(index_elements=key))
+
+
+_ISSUE: Final = _new(presentation_tokens, "token_hash")
+_NUMBER: Final = _new(presentation_parts, "channel", "address", "provider_id")
+_PLAN_MORE: Final = _new(presentations, "question_id", "person_id", "channel")
 
 
 # ---- which card it was that a person answered ----

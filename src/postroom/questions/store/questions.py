@@ -24,6 +24,7 @@ from sqlalchemy.exc import IntegrityError
 
 from postroom.kernel.database.engine import Coalescer, Database, Repeated, looked_up, write_twice
 from postroom.kernel.database.moments import put_moment
+from postroom.kernel.database.prepared import Prepared
 from postroom.kernel.database.rows import of_json, to_json
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
@@ -78,16 +79,20 @@ _ASKED_AT_ONCE: Final = 50  # while they are written no other event is
 _IS_OPEN = questions.c.status == str(QuestionStatus.OPEN)
 _WORDS: Final = {"wording": None, "state": None, "resume": None, "answer": None, "reason": None}
 
-# Built once: these are asked for every question, press and answer, and building costs as much as asking.
-_BY_KEY: Final = select(questions).where(
-    questions.c.asker == bindparam("its_asker"), questions.c.key == bindparam("its_key")
+# These are asked for every question, press and answer.
+_BY_KEY: Final = Prepared(
+    select(questions).where(questions.c.asker == bindparam("its_asker"), questions.c.key == bindparam("its_key"))
 )
-_SUBJECT: Final = select(questions.c.subject_kind, questions.c.subject_id).where(questions.c.id == bindparam("its_id"))
-_HEARD_BEFORE: Final = select(question_attempts).where(
-    question_attempts.c.channel == bindparam("its_channel"),
-    question_attempts.c.provider_event_id == bindparam("its_event"),
+_SUBJECT: Final = Prepared(
+    select(questions.c.subject_kind, questions.c.subject_id).where(questions.c.id == bindparam("its_id"))
 )
-_COLLECT: Final = (
+_HEARD_BEFORE: Final = Prepared(
+    select(question_attempts).where(
+        question_attempts.c.channel == bindparam("its_channel"),
+        question_attempts.c.provider_event_id == bindparam("its_event"),
+    )
+)
+_COLLECT: Final = Prepared(
     update(questions)
     .where(questions.c.id == bindparam("its_id"), ~_IS_OPEN, questions.c.collected_at.is_(None))
     .values(collected_at=bindparam("now"))
@@ -252,7 +257,7 @@ class StoredQuestions:
         """
 
         def work(connection: Connection) -> None:
-            if connection.execute(_COLLECT, {"its_id": question_id, "now": now_us}).scalar():
+            if _COLLECT.run(connection, {"its_id": question_id, "now": now_us}).scalar():
                 wiped_us = now_us + seconds(SECRET_GRACE_SECONDS)
                 put_moment(connection, steps.MOMENTS, question_id, Reason.FORGET, wiped_us)
 
@@ -337,7 +342,7 @@ class StoredQuestions:
 
     def _hold_subject(self, connection: Connection, question_id: str) -> None:
         """An intent is held before its question: whoever decides it elsewhere holds the two in this order."""
-        row = connection.execute(_SUBJECT, {"its_id": question_id}).first()
+        row = _SUBJECT.run(connection, {"its_id": question_id}).first()
         subject = subject_of_row(row) if row else None
         if subject and (ride := self._ride(subject)):
             ride.hold(connection, subject)
@@ -444,7 +449,8 @@ def _known(connection: Connection, question: Question) -> Question | None:
 
 
 def _by_key(connection: Connection, asker: str, key: str) -> Question | None:
-    return next(iter(steps.found(connection, _BY_KEY, {"its_asker": asker, "its_key": key})), None)
+    rows = _BY_KEY.run(connection, {"its_asker": asker, "its_key": key})
+    return next(iter(steps.questions_of(connection, rows)), None)
 
 
 def _joinable(connection: Connection, question: Question) -> Question | None:
@@ -465,7 +471,7 @@ def _joinable(connection: Connection, question: Question) -> Question | None:
 
 def _verdict_before(connection: Connection, attempt: Attempt) -> Verdict | None:
     same = {"its_channel": attempt.channel, "its_event": attempt.provider_event_id}
-    row = connection.execute(_HEARD_BEFORE, same).first()
+    row = _HEARD_BEFORE.run(connection, same).first()
     return read_verdict(row) if row else None
 
 

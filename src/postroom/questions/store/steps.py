@@ -31,7 +31,8 @@ from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import QUESTIONS_CHANNEL, THIS_PROCESS, wait_for_turn
 from postroom.kernel.database.moments import add_moments, put_moments
-from postroom.kernel.database.rows import Columns, of_json, read, to_json, values
+from postroom.kernel.database.prepared import Prepared
+from postroom.kernel.database.rows import of_json, read, to_json, values
 from postroom.kernel.values.fields import strict_json
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from postroom.questions.model import (
@@ -118,7 +119,7 @@ def read_event(row: Row[Any]) -> QuestionEvent:
     return read(QuestionEvent, row, type=QuestionEventType(row.event_type))
 
 
-_ATTEMPT: Final = insert(question_attempts)
+_ATTEMPT: Final = Prepared(insert(question_attempts))
 
 
 def insert_attempt(connection: Connection, attempt: Attempt, verdict: Verdict, *, secret: bool) -> None:
@@ -129,7 +130,7 @@ def insert_attempt(connection: Connection, attempt: Attempt, verdict: Verdict, *
     """
     said = None if secret else to_json(attempt.said)
     row = values(attempt, said=said, verdict=str(verdict.kind), code=verdict.code, reason=verdict.reason)
-    connection.execute(_ATTEMPT, row)
+    _ATTEMPT.run(connection, row)
 
 
 def read_attempt(row: Row[Any]) -> KeptAttempt:
@@ -144,20 +145,24 @@ def read_verdict(row: Row[Any]) -> Verdict:
 # ---- finding and holding ----
 
 
-# Built once: these are asked for every card, every press and every answer, and building costs as much as asking.
-_BY_ID: Final = select(questions).where(questions.c.id == bindparam("its_id"))
-_LOCKED: Final = _BY_ID.with_for_update()
-_WITH_IDS: Final = select(questions).where(questions.c.id.in_(bindparam("ids", expanding=True)))
-_PEOPLE: Final = (
+# These are asked for every card, every press and every answer.
+_ITS: Final = select(questions).where(questions.c.id == bindparam("its_id"))
+_BY_ID: Final = Prepared(_ITS)
+_LOCKED: Final = Prepared(_ITS.with_for_update())
+_WITH_IDS: Final = Prepared(select(questions).where(questions.c.id.in_(bindparam("ids", expanding=True))))
+_PEOPLE: Final = Prepared(
     select(question_people)
     .where(question_people.c.question_id.in_(bindparam("ids", expanding=True)))
     .order_by(question_people.c.question_id, question_people.c.place)
 )
 
 
-def found(connection: Connection, asked: Select[Any], parameters: Columns | None = None) -> list[Question]:
+def found(connection: Connection, asked: Select[Any]) -> list[Question]:
+    return questions_of(connection, connection.execute(asked).all())
+
+
+def questions_of(connection: Connection, rows: Sequence[Any]) -> list[Question]:
     """The questions of these rows, in their order, with the people they ask."""
-    rows = connection.execute(asked, parameters).all()
     people = _people(connection, [row.id for row in rows])
     return [_read_question(row, people.get(row.id, ())) for row in rows]
 
@@ -165,7 +170,7 @@ def found(connection: Connection, asked: Select[Any], parameters: Columns | None
 def _people(connection: Connection, ids: Sequence[str]) -> dict[str, list[AskedPerson]]:
     if not ids:
         return {}
-    rows: Sequence[Row[Any]] = connection.execute(_PEOPLE, {"ids": ids}).all()
+    rows = _PEOPLE.run(connection, {"ids": list(ids)})
     return {
         name: [read(AskedPerson, row, id=row.person_id) for row in group]
         for name, group in groupby(rows, lambda row: row.question_id)
@@ -177,11 +182,11 @@ def one(connection: Connection, asked: Select[Any]) -> Question | None:
 
 
 def by_id(connection: Connection, question_id: str) -> Question | None:
-    return next(iter(found(connection, _BY_ID, {"its_id": question_id})), None)
+    return next(iter(questions_of(connection, _BY_ID.run(connection, {"its_id": question_id}))), None)
 
 
 def with_ids(connection: Connection, ids: Sequence[str]) -> list[Question]:
-    return found(connection, _WITH_IDS, {"ids": ids}) if ids else []
+    return questions_of(connection, _WITH_IDS.run(connection, {"ids": list(ids)})) if ids else []
 
 
 def locked(connection: Connection, question_id: str) -> Question | None:
@@ -191,7 +196,7 @@ def locked(connection: Connection, question_id: str) -> Question | None:
     Locks are taken in one order: an intent, its question or that of an approval, the delivery it decides about, the
     turn in the feed.
     """
-    return next(iter(found(connection, _LOCKED, {"its_id": question_id})), None)
+    return next(iter(questions_of(connection, _LOCKED.run(connection, {"its_id": question_id}))), None)
 
 
 def hold_questions(connection: Connection, kind: SubjectKind, ids: Iterable[str]) -> list[Question]:
@@ -218,14 +223,27 @@ def wait_for_equals(connection: Connection, question: Question) -> None:
 
 def open_of(connection: Connection, askers: Iterable[str]) -> Counter[str]:
     """How many questions of theirs wait. Found by what is open, which is little, and not by all they ever asked."""
-    table = questions.c
-    asker = table.asker + ""
-    mine = (table.status == str(QuestionStatus.OPEN), asker.in_(list(askers)), table.subject_id.is_(None))
-    rows = connection.execute(select(table.asker, func.count().label("open")).where(*mine).group_by(table.asker))
+    rows = _OPEN_OF.run(connection, {"askers": list(askers)})
     return Counter({row.asker: row.open for row in rows})
 
 
+_OPEN_OF: Final = Prepared(
+    select(questions.c.asker, func.count().label("open"))
+    .where(
+        questions.c.status == str(QuestionStatus.OPEN),
+        (questions.c.asker + "").in_(bindparam("askers", expanding=True)),
+        questions.c.subject_id.is_(None),
+    )
+    .group_by(questions.c.asker)
+)
+
+
 # ---- writing ----
+
+
+_ASK: Final = Prepared(insert(questions))
+_ASK_PEOPLE: Final = Prepared(insert(question_people))
+_PLAN: Final = Prepared(insert(presentations))
 
 
 def insert_question(connection: Connection, question: Question) -> None:
@@ -237,11 +255,10 @@ def insert_questions(connection: Connection, new: Sequence[tuple[Question, Seque
     """Each with the places where its people are shown it, or left to be planned."""
     people = [row for question, planned in new for row in _first_people(question, planned is not None)]
     shown = [presentation_row(one) for _, planned in new for one in planned or ()]
-    connection.execute(insert(questions), [_question_row(question) for question, _ in new])
+    _ASK.run_each(connection, [_question_row(question) for question, _ in new])
     add_moments(connection, MOMENTS, [(question.id, question_moments(question)) for question, _ in new])
-    for table, rows in ((question_people, people), (presentations, shown)):
-        if rows:
-            connection.execute(insert(table), rows)
+    _ASK_PEOPLE.run_each(connection, people)
+    _PLAN.run_each(connection, shown)
 
 
 def _first_people(question: Question, is_planned: bool) -> list[dict[str, Any]]:
@@ -257,10 +274,12 @@ def _people_rows(
     ]
 
 
-_CHANGE: Final = update(questions).where(
-    questions.c.id == bindparam("its_id"),
-    questions.c.status == bindparam("its_status"),
-    questions.c.revision == bindparam("its_revision"),
+_CHANGE: Final = Prepared(
+    update(questions).where(
+        questions.c.id == bindparam("its_id"),
+        questions.c.status == bindparam("its_status"),
+        questions.c.revision == bindparam("its_revision"),
+    )
 )
 
 
@@ -271,7 +290,7 @@ def write(connection: Connection, before: Question, change: QuestionChange, answ
         same = {"its_id": before.id, "its_status": str(before.status), "its_revision": before.revision}
         row = {name: one for name, one in _question_row(new).items() if name not in _FIXED}
         row |= {"answer": answer} if answer is not None else {}
-        if connection.execute(_CHANGE, row | same).rowcount != 1:
+        if _CHANGE.run(connection, row | same).rowcount != 1:
             raise RuntimeError("a locked question was changed by another writer")
         put_moments(connection, MOMENTS, new.id, question_moments(new))
         _add_people(connection, new.id, new.people[len(before.people) :], len(before.people))
@@ -293,8 +312,7 @@ def _note_answer(connection: Connection, question: Question) -> None:
 
 
 def _add_people(connection: Connection, question_id: str, people: Iterable[AskedPerson], first: int) -> None:
-    if rows := _people_rows(question_id, people, first, None):
-        connection.execute(insert(question_people), rows)
+    _ASK_PEOPLE.run_each(connection, _people_rows(question_id, people, first, None))
 
 
 def end_question(connection: Connection, before: Question, change: QuestionChange) -> None:
@@ -321,8 +339,8 @@ def _follow(connection: Connection, before: Question, change: QuestionChange) ->
 def _end_presentations(connection: Connection, question_id: str, now_us: int) -> None:
     """One that was taken up may be on its way, and stays with the one who took it."""
     ended = {"asked_id": question_id, "now": now_us}
-    connection.execute(_END_CARDS, ended)
-    connection.execute(_END_PLANNING, ended)
+    _END_CARDS.run(connection, ended)
+    _END_PLANNING.run(connection, ended)
 
 
 def _look_at_parked(connection: Connection, question_id: str, now_us: int) -> None:
@@ -337,7 +355,7 @@ _PLANNED: Final = _cards.status == str(PresentationStatus.PLANNED)
 _UNTOUCHED: Final = and_(_PLANNED, _cards.fence == 0)
 _SHOWN: Final = _cards.status.in_(_ON_SHOW)
 _PARKED: Final = and_(_PLANNED, or_(_cards.delivery_id.is_not(None), _cards.hold == str(Hold.IN_LINE)))
-_END_CARDS: Final = (
+_END_CARDS: Final = Prepared(
     update(presentations)
     .where(_cards.question_id == bindparam("asked_id"), or_(_UNTOUCHED, _SHOWN, _PARKED))
     .values(
@@ -353,7 +371,7 @@ _END_CARDS: Final = (
         fence=case((_UNTOUCHED, _cards.fence), else_=_cards.fence + 1),
     )
 )
-_END_PLANNING: Final = (
+_END_PLANNING: Final = Prepared(
     update(question_people)
     .where(question_people.c.question_id == bindparam("asked_id"), question_people.c.planned_at.is_(None))
     .values(planned_at=_NOW)
@@ -382,8 +400,8 @@ def make_due(connection: Connection, request_id: str, now_us: int) -> None:
 
 _events = question_events.alias()
 _NEXT_POSITION: Final = select(func.coalesce(func.max(_events.c.position), 0) + 1).scalar_subquery()
-_LINE: Final = insert(question_events).values(position=_NEXT_POSITION)
-_TELL: Final = text("SELECT pg_notify(:channel, one) FROM unnest(CAST(:news AS text[])) AS one")
+_LINE: Final = Prepared(insert(question_events).values(position=_NEXT_POSITION))
+_TELL: Final = Prepared(text("SELECT pg_notify(:channel, one) FROM unnest(string_to_array(:news, ',')) AS one"))
 
 
 def append(connection: Connection, change: QuestionChange) -> None:
@@ -402,10 +420,10 @@ def append_all(connection: Connection, changes: Sequence[QuestionChange]) -> Non
     if not changes:
         return
     wait_for_turn(connection)
-    connection.execute(_LINE, [_values(change) for change in changes])
+    _LINE.run_each(connection, [_values(change) for change in changes])
     if connection.dialect.name == "postgresql":
-        news = [f"{THIS_PROCESS} {change.question.id}" for change in changes]
-        connection.execute(_TELL, {"channel": QUESTIONS_CHANNEL, "news": news})
+        news = ",".join(f"{THIS_PROCESS} {change.question.id}" for change in changes)
+        _TELL.run(connection, {"channel": QUESTIONS_CHANNEL, "news": news})
 
 
 def _values(change: QuestionChange) -> dict[str, Any]:
