@@ -10,6 +10,7 @@ from sqlalchemy import BigInteger, CheckConstraint, Column, Connection, Index, T
 
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery, NewAudit
 from postroom.kernel.database.engine import Database, insert_for
+from postroom.kernel.database.prepared import Prepared
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of
 
@@ -61,8 +62,12 @@ def add_entry(connection: Connection, entry_id: str, new: NewAudit, now_us: int)
     """In the transaction of the act itself; under the id of a record of its own it stands there once."""
     short = {name: getattr(new, name)[:_LONGEST_DETAIL] for name in ("act", "subject", "detail")}
     row = values(new, **short, id=entry_id, at=now_us)
-    new_row = insert_for(connection, audit_entries).values(row)
-    connection.execute(new_row.on_conflict_do_nothing(index_elements=["id"]))
+    _ADD.run(connection, row)
+
+
+_ADD: Final = Prepared(
+    lambda connection: insert_for(connection, audit_entries).on_conflict_do_nothing(index_elements=["id"])
+)
 
 
 def _entries(connection: Connection, query: AuditQuery) -> list[AuditEntry]:

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Connection,
     Table,
     Text,
+    bindparam,
     false,
     func,
     insert,
@@ -26,6 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import IntegrityError
 
+from postroom.kernel.database.prepared import Prepared
 from postroom.kernel.database.schema import SHARED, metadata
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.values.errors import StoreUnavailable
@@ -129,6 +131,9 @@ inbound_offsets = Table(
 )
 
 
+_MOVE_MARK: Final = Prepared(update(inbound_offsets).where(inbound_offsets.c.source == bindparam("its_source")))
+
+
 class Marks:
     """A position for each source: a number of a provider's, a place in a feed, or a moment."""
 
@@ -142,8 +147,7 @@ class Marks:
 
     async def save_offset(self, source: str, position: int) -> None:
         def work(connection: Connection) -> None:
-            mine = inbound_offsets.c.source == source
-            if not connection.execute(update(inbound_offsets).where(mine).values(position=position)).rowcount:
+            if not _MOVE_MARK.run(connection, {"position": position, "its_source": source}).rowcount:
                 connection.execute(insert(inbound_offsets), {"source": source, "position": position})
 
         await write_twice(self._database, work)
@@ -153,8 +157,8 @@ class Marks:
 
 PATIENCE_SECONDS: Final = 10.0  # a process that was stopped in between would keep everybody else from writing
 _LOCK: Final = 0x6F72646572  # keeps this lock apart from any others
-_IN_TURN: Final = text(
-    "SELECT set_config('idle_in_transaction_session_timeout', :patience, true), pg_advisory_xact_lock(:lock)"
+_IN_TURN: Final = Prepared(
+    text("SELECT set_config('idle_in_transaction_session_timeout', :patience, true), pg_advisory_xact_lock(:lock)")
 )
 
 
@@ -167,7 +171,7 @@ def wait_for_turn(connection: Connection, patience_seconds: float = PATIENCE_SEC
     SQLite lets one transaction write at a time anyway.
     """
     if connection.dialect.name == "postgresql":
-        connection.execute(_IN_TURN, {"patience": f"{patience_seconds * 1000:.0f}ms", "lock": _LOCK})
+        _IN_TURN.run(connection, {"patience": f"{patience_seconds * 1000:.0f}ms", "lock": _LOCK})
 
 
 # What the processes of a household ring for each other.

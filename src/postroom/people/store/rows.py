@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     Connection,
     Row,
-    RowMapping,
     Select,
     and_,
     bindparam,
@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 
 from postroom.kernel.database.engine import Database
+from postroom.kernel.database.prepared import Prepared
 from postroom.kernel.database.rows import read
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, SCHEME
 from postroom.message.delivery import ClosedAddress, HeldAddress, folded
@@ -37,6 +38,25 @@ IN_CONTACT_BOOK: Final = and_(people.c.role != PersonRole.OWNER, people.c.source
 _OUTSIDE: Final = or_(people.c.role == PersonRole.OWNER, people.c.source == SIGN_IN)
 
 
+# Asked for whoever presses a button, and for the owner.
+_IDS: Final[BindParameter[Any]] = bindparam("ids", expanding=True)
+_ITS_OWNER: Final[BindParameter[str]] = bindparam("its_owner")
+_places, _closed = person_addresses.c, closed_addresses.c
+_VERSION: Final = Prepared(select(contact_books.c.version).where(contact_books.c.owner_agent == _ITS_OWNER))
+_PEOPLE: Final = Prepared(select(people).where(people.c.owner_agent == _ITS_OWNER, people.c.id.in_(_IDS)))
+_ALIASES: Final = Prepared(
+    select(contact_aliases.c.contact_id, contact_aliases.c.alias)
+    .where(contact_aliases.c.contact_id.in_(_IDS), contact_aliases.c.is_name.is_(False))
+    .order_by(contact_aliases.c.id)
+)
+_ADDRESSES: Final = Prepared(  # with what came back from them, if anything did
+    select(person_addresses, _closed.reason, _closed.words, _closed.delivery_id, _closed.closed_at)
+    .outerjoin(closed_addresses, and_(_closed.channel == _places.channel, _closed.folded == _places.folded))
+    .where(_places.person_id.in_(_IDS))
+    .order_by(_places.rank, _places.id)
+)
+
+
 def raise_version(connection: Connection, owner_agent: str) -> None:
     mine = contact_books.c.owner_agent == owner_agent
     if not connection.execute(update(contact_books).where(mine).values(version=contact_books.c.version + 1)).rowcount:
@@ -44,43 +64,25 @@ def raise_version(connection: Connection, owner_agent: str) -> None:
 
 
 def version_of(connection: Connection, owner_agent: str) -> int:
-    asked = select(contact_books.c.version).where(contact_books.c.owner_agent == owner_agent)
-    return connection.execute(asked).scalar() or 0
+    return _VERSION.run(connection, {"its_owner": owner_agent}).scalar() or 0
 
 
 def read_people(connection: Connection, owner_agent: str, ids: Sequence[str]) -> list[Person]:
     """In the order of the ids that were found."""
-    found: dict[str, RowMapping] = {}
+    found: dict[str, Any] = {}
     names: dict[str, list[str]] = {}
     places: dict[str, list[PersonAddress]] = {}
     for some in slices(ids):
-        mine = people.c.owner_agent == owner_agent
-        rows = connection.execute(select(people).where(mine, people.c.id.in_(some))).mappings()
-        found |= {row["id"]: row for row in rows}
-        for alias in connection.execute(_aliases(some)):
+        found |= {row.id: row for row in _PEOPLE.run(connection, {"its_owner": owner_agent, "ids": some})}
+        for alias in _ALIASES.run(connection, {"ids": some}):
             names.setdefault(alias.contact_id, []).append(alias.alias)
-        for place in connection.execute(_addresses(some)):
+        for place in _ADDRESSES.run(connection, {"ids": some}):
             places.setdefault(place.person_id, []).append(_address_of(place))
     return [
         read(Person, found[one], aliases=tuple(names.get(one, ())), addresses=tuple(places.get(one, ())))
         for one in dict.fromkeys(ids)
         if one in found
     ]
-
-
-def _aliases(ids: Sequence[str]) -> Select[Any]:
-    table = contact_aliases.c
-    asked = select(table.contact_id, table.alias).where(table.contact_id.in_(ids), table.is_name.is_(False))
-    return asked.order_by(table.id)
-
-
-def _addresses(ids: Sequence[str]) -> Select[Any]:
-    """With what came back from them, if anything did."""
-    table, closed = person_addresses.c, closed_addresses.c
-    here = and_(closed.channel == table.channel, closed.folded == table.folded)
-    marks = (closed.reason, closed.words, closed.delivery_id, closed.closed_at)
-    found = select(person_addresses, *marks).outerjoin(closed_addresses, here)
-    return found.where(table.person_id.in_(ids)).order_by(table.rank, table.id)
 
 
 def with_address(connection: Connection, owner_agent: str, address: str) -> Person | None:
