@@ -15,6 +15,7 @@ from tests.cli.command import postroom
 def started(home: Path) -> Path:
     assert postroom("migrate").code == 0
     (home / "tokens.json").write_text("{}")
+    (home / "postroom.db.lock").touch()
     (home / "files" / "ab").mkdir(parents=True)
     (home / "files" / "ab" / "cd").write_bytes(b"a file")
     (home / "files" / "handed-in").write_bytes(b"half of a file")
@@ -32,7 +33,7 @@ def test_a_backup_is_a_new_folder_for_its_owner_alone_with_the_database_and_the_
     assert [one.name for one in folder.parent.iterdir()] == ["monday"], "nothing unfinished stays"
     copied = {one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file()}
     assert {"postroom.db", "tokens.json", "files/ab/cd"} <= copied
-    assert not copied & {"files/handed-in"} and not (folder / "sessions").exists()
+    assert not copied & {"files/handed-in", "postroom.db.lock"} and not (folder / "sessions").exists()
     with sqlite3.connect(folder / "postroom.db") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 

@@ -22,7 +22,7 @@ from postroom.settings import Settings
 from postroom.settings.load import from_process
 
 # What lies in a home and is not copied: databases are copied by themselves, the rest matters while something runs.
-_NOT_COPIED: Final = ("*.db", "*.db-*", ".*", "attention.changed", "sessions", "hooks", "headless", "desk")
+_NOT_COPIED: Final = ("*.db", "*.db[-.]*", ".*", "attention.changed", "sessions", "hooks", "headless", "desk")
 
 
 def backup(
@@ -53,7 +53,8 @@ def backup(
     if json:
         say_json({"folder": str(folder), "bytes": size})
     else:
-        say(f"The household is in {folder}, {size / 1e6:,.1f} MB. Tokens and credentials are in it: keep it as those.")
+        say(f"The household is in {folder}, {size / 1e6:,.1f} MB.")
+        say("It holds tokens and credentials: keep it as you keep those.")
 
 
 def _copy_database(settings: Settings, folder: Path) -> None:

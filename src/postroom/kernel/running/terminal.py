@@ -47,7 +47,7 @@ def say(text: str) -> None:
 
 def complain(text: str) -> None:
     """Why it did not work: beside the output, where a script's pipe does not swallow it."""
-    typer.echo(text, err=True)
+    typer.echo(as_called(text), err=True)
 
 
 def say_json(value: Any) -> None:
