@@ -35,7 +35,7 @@ def main() -> int:
         case "baseline":
             return write_baseline(store)
         case _:
-            return check(store, arguments.workers, with_mutants=not arguments.no_mutants)
+            return check(store, arguments.tests, arguments.workers, with_mutants=not arguments.no_mutants)
 
 
 def collect(store: Store, tests: Sequence[str], workers: int, *, afresh: bool = False) -> int:
@@ -67,7 +67,8 @@ def _run(store: Store, files: Sequence[str], workers: int) -> int:
     if code:
         lines = log.read_text().splitlines()
         sys.stdout.write("".join(f"  {line}\n" for line in lines if line.startswith(("FAILED", "ERROR", "="))))
-    store.ran(before)
+    if code in (0, 1):  # otherwise it was stopped, and begins again the next time
+        store.ran(before)
     return code
 
 
@@ -111,10 +112,11 @@ def write_baseline(store: Store) -> int:
     return 0
 
 
-def check(store: Store, workers: int, *, with_mutants: bool) -> int:
+def check(store: Store, tests: Sequence[str], workers: int, *, with_mutants: bool) -> int:
     """Run what was changed since it was collected, and compare what is missed with the stored figures."""
     gone = [path for path in store.files() if not (ROOT / path).exists()]
-    changed = sorted(_behind(store))
+    asked = {path for files in _folders(tests).values() for path in files}
+    changed = sorted(_behind(store) & asked)
     before = {path for path in mutants.rule_files() if mutants.touching(store, path) & {*gone, *changed}}
     store.forget(gone)
     code = _run(store, changed, workers) if changed else 0
@@ -133,7 +135,9 @@ def _behind(store: Store) -> set[str]:
 def _compare_coverage(store: Store) -> int:
     points = store.points()
     covered = united(one.points for one in store.seen().values())
-    stored, now = _figures().get("slices", {}), missed(points, store.present(), covered)
+    was = store.kept("covered")
+    before = missed(points, store.present(), int(was, 16)) if isinstance(was, str) else {}
+    stored, now = _figures().get("slices", before), missed(points, store.present(), covered)
     worse = 0
     for name, figures in now.items():
         for kind in ("lines_missed", "branches_missed"):
@@ -141,7 +145,6 @@ def _compare_coverage(store: Store) -> int:
             if figures[kind] > allowed:
                 worse = 1
                 sys.stdout.write(f"{name}: {figures[kind]} {kind.replace('_', ' ')}, {allowed} before\n")
-    was = store.kept("covered")
     if worse and isinstance(was, str):
         lost = [str(points[number]) for number in numbers(int(was, 16) & ~covered & store.present())]
         sys.stdout.write("No test touches any more:\n" + "".join(f"  {place}\n" for place in lost))
@@ -211,6 +214,7 @@ def _arguments() -> argparse.Namespace:
     held = commands.add_parser(
         "check", help="run the tests that changed; fail where less is covered or noticed than stored"
     )
+    held.add_argument("tests", nargs="*", help="tests/inbox …; if none is named, all that was changed or never run")
     held.add_argument("--no-mutants", action="store_true")
     held.add_argument("--workers", type=int, default=2)
     return parser.parse_args()
