@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, insert
+from sqlalchemy import insert
 from tests.support.delivery_rows import NOON_US, attempt_row, new_id, request_row, write
 
+from postroom.approvals.store.tables import was_refused
 from postroom.delivery.reading import search
+from postroom.delivery.reading.counts import StoredFigures, Stretch
 from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery, RowPage
 from postroom.delivery.reading.search import (
     FoundDeliveries,
@@ -24,7 +27,6 @@ from postroom.delivery.store.tables import delivery_dead_letter
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.message.delivery import Intent, Status
-from postroom.overview.counts import series
 from postroom.overview.story import delivery_file
 
 _mint = IdMint()
@@ -157,14 +159,14 @@ async def test_a_series_tells_of_each_stretch_from_a_bounded_number(
 ) -> None:
     edges = [NOON_US - seconds(10), NOON_US, NOON_US + seconds(2), NOON_US + seconds(10)]
 
-    def look(connection: Connection) -> Any:
-        return series(connection, edges, 2)
+    stretches = [Stretch(since_us=since_us, until_us=until_us, most=2) for since_us, until_us in pairwise(edges)]
 
-    nothing, first, second = await database.read(look)
+    found = await StoredFigures(database, was_refused()).report(stretches)
 
-    assert (nothing.looked_at, nothing.success_rate, nothing.p50_ms) == (0, None, None)
-    assert (first.delivered, first.ended, first.p50_ms, first.p95_ms) == (2, 2, 10.0, 30.0)
-    assert (second.looked_at, second.ended, second.success_rate) == (2, 1, 0.0)
+    nothing, first, second = (one.figures for one in found)
+    assert (nothing.deliveries, nothing.success_rate, nothing.p50_latency_ms) == (0, None, None)
+    assert (first.delivered, first.finished, first.p50_latency_ms, first.p95_latency_ms) == (2, 2, 10.0, 30.0)
+    assert (second.deliveries, second.finished, second.success_rate) == (2, 1, 0.0)
 
 
 async def test_a_channel_that_is_no_longer_set_up_keeps_its_deliveries(database: Database) -> None:
