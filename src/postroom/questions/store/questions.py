@@ -80,8 +80,10 @@ _IS_OPEN = questions.c.status == str(QuestionStatus.OPEN)
 _WORDS: Final = {"wording": None, "state": None, "resume": None, "answer": None, "reason": None}
 
 # These are asked for every question, press and answer.
-_BY_KEY: Final = Prepared(
-    select(questions).where(questions.c.asker == bindparam("its_asker"), questions.c.key == bindparam("its_key"))
+_BY_KEYS: Final = Prepared(
+    select(questions).where(
+        questions.c.asker == bindparam("its_asker"), questions.c.key.in_(bindparam("keys", expanding=True))
+    )
 )
 _SUBJECT: Final = Prepared(
     select(questions.c.subject_kind, questions.c.subject_id).where(questions.c.id == bindparam("its_id"))
@@ -192,7 +194,7 @@ class StoredQuestions:
         return await self._database.read(lambda connection: steps.by_id(connection, question_id))
 
     async def by_key(self, asker: str, key: str) -> Question | None:
-        return await self._database.read(lambda connection: _by_key(connection, asker, key))
+        return await self._database.read(lambda connection: next(iter(_by_keys(connection, asker, [key])), None))
 
     async def to_resume(self, ids: Sequence[str]) -> Sequence[Question]:
         """Those of them whose end wakes a butler, in the order in which they ended."""
@@ -422,10 +424,10 @@ def _for_person(person_id: str, wanted: Sequence[ColumnElement[bool]], limit: in
 
 def _asked(connection: Connection, together: Sequence[Question]) -> dict[str, Asked]:
     """What each of them stands for; of equal ones that come together, the first."""
-    found, firsts = dict[str, Asked](), dict[tuple[str, ...], Question]()
+    found, firsts = dict[str, Asked](), _under_their_keys(connection, together)
     for question in together:
         mine = (question.asker, question.key) if question.key else (question.asker, "", question.fingerprint)
-        known = firsts.get(mine) or _known(connection, question)
+        known = firsts.get(mine) or (None if question.key else _joinable(connection, question))
         firsts[mine] = known or question
         found[question.id] = _stands_for(known, question)
     return found
@@ -442,15 +444,18 @@ def _opened(question: Question) -> QuestionChange:
     return QuestionChange(question=question, event=QuestionEventType.OPENED, at_us=question.created_at_us)
 
 
-def _known(connection: Connection, question: Question) -> Question | None:
-    if question.key is not None:
-        return _by_key(connection, question.asker, question.key)
-    return _joinable(connection, question)
+def _under_their_keys(connection: Connection, together: Sequence[Question]) -> dict[tuple[str, ...], Question]:
+    """What was asked before, by one look for each asker, however many of their questions come together."""
+    keys: dict[str, list[str]] = {}
+    for question in together:
+        if question.key:
+            keys.setdefault(question.asker, []).append(question.key)
+    known = [one for asker, theirs in keys.items() for one in _by_keys(connection, asker, theirs)]
+    return {(one.asker, one.key or ""): one for one in known}
 
 
-def _by_key(connection: Connection, asker: str, key: str) -> Question | None:
-    rows = _BY_KEY.run(connection, {"its_asker": asker, "its_key": key})
-    return next(iter(steps.questions_of(connection, rows)), None)
+def _by_keys(connection: Connection, asker: str, keys: list[str]) -> list[Question]:
+    return steps.questions_of(connection, _BY_KEYS.run(connection, {"its_asker": asker, "keys": keys}))
 
 
 def _joinable(connection: Connection, question: Question) -> Question | None:
