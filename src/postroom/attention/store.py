@@ -288,8 +288,7 @@ class StoredNotices:
 
     async def take_sends(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[SendRow]:
         """Those that were not handed over, and that no one is at; each with a higher fence than before."""
-        first_us = await _SENDS.first_due_us(self._repeated)
-        if first_us is None or first_us > now_us:
+        if not await _SENDS.may_be_due(self._repeated, now_us):
             return []
 
         def work(connection: Connection) -> list[SendRow]:

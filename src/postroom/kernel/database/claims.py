@@ -77,12 +77,16 @@ class Claims:
         first = select(due).where(waiting, due.is_not(None)).order_by(due).limit(1) if due is not None else None
         self._first = None if first is None else Prepared(first)
 
-    async def first_due_us(self, repeated: Repeated) -> int | None:
-        """Asked every second, and mostly there is nothing: it costs a household at rest no transaction that writes."""
-        if self._first is None:
-            return None
+    async def may_be_due(self, repeated: Repeated, now_us: int) -> bool:
+        """
+        Asked every second, and mostly there is nothing: it costs a file at rest no transaction that writes. A server
+        would be asked twice; there `take` itself writes nothing where nothing is due.
+        """
+        if self._first is None or not repeated.is_spared:
+            return True
         first = self._first
-        return await repeated.read(self, lambda connection: first.run(connection).scalar())
+        first_us = await repeated.read(self, lambda connection: first.run(connection).scalar())
+        return first_us is not None and first_us <= now_us
 
     def take(
         self,

@@ -106,6 +106,11 @@ class Repeated:
         self._version: int | None = None
         self._answers: dict[Hashable, Any] = {}
 
+    @property
+    def is_spared(self) -> bool:
+        """Whether most of what is asked here costs no read."""
+        return isinstance(self._database, SqliteDatabase)
+
     async def read(self, asked: Hashable, work: Callable[[Connection], Result]) -> Result:
         version = self._database.version() if isinstance(self._database, SqliteDatabase) else None
         if version is None:

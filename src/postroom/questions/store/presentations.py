@@ -191,8 +191,7 @@ class StoredPresentations:
         Of a question that has ended meanwhile only those come that an earlier claim may have sent:
         find out, and tell `presented`. What `tokens_of` says of a claim is issued with it.
         """
-        first_us = await _CLAIMS.first_due_us(self._repeated)
-        if first_us is None or first_us > now_us:
+        if not await _CLAIMS.may_be_due(self._repeated, now_us):
             return []
 
         def work(connection: Connection) -> list[PresentationClaim]:
