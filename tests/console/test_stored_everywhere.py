@@ -263,8 +263,7 @@ class Walk:
         self.ran += [f"{link}: {one}" for one in await self._page.evaluate(_FOREIGN)]
         shown = await self._page.evaluate("document.body.textContent")
         self.texts[kind] = self.texts.get(kind, "") + str(shown)
-        pages = "[...document.links].filter(one => !one.hasAttribute('download')).map(one => one.pathname + one.search)"
-        links = await self._page.evaluate(pages)
+        links = await self._page.evaluate("[...document.links].map(one => one.pathname + one.search)")
         self._waiting += sorted(one for one in set(links) if one.startswith("/console/"))
 
     @property

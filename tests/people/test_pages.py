@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import AsyncIterator
 
@@ -186,22 +185,6 @@ async def test_many_people_page_by_cursor(site: Site) -> None:
     for first in ("Person 000", "Person 050", "Person 100"):
         await expect(page.locator("tbody tr").first).to_contain_text(first)
         await page.get_by_role("navigation", name="Pages").get_by_role("link", name="More").click()
-
-
-async def test_the_list_is_kept_as_a_file_page_after_page(site: Site) -> None:
-    people = "".join(f"Person {number:03},p{number}@example.org\n" for number in range(51))
-    cards = {"format": "csv", "content": f'name,email\n{people}"=1+1, <b>so</b>",x@example.org\n'}
-    await api(site, "POST", f"/contacts/import?owner_agent={user_address('kim')}", cards)
-    page = await site.signed_in(Principal(Role.USER, "kim"), "/people")
-
-    async with page.expect_download() as kept:
-        await page.get_by_role("link", name="The list as a file (CSV)").click()
-    header, *rows = list(csv.reader((await (await kept.value).path()).read_text().splitlines()))
-
-    assert header == ["Name", "Also called", "Addresses", "Role", "Zone", "Trust"]
-    assert len(rows) == 52
-    assert ["Person 050", "–", "E-mail: p50@example.org", "Contact", "–", "–"] in rows
-    assert [one[0] for one in rows if "1+1" in one[0]] == ["'=1+1, <b>so</b>"]
 
 
 async def test_everybody_has_a_book_of_their_own(site: Site) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import urlencode
@@ -15,9 +15,6 @@ from postroom.console.visit import Visit
 from postroom.kernel.values.errors import ValidationError
 
 CURSOR: Final = "cursor"
-FILE: Final = "file"
-_ACTS: Final = ("choose", "state act")  # the places of what is done with a row
-_PAGES_OF_A_FILE: Final = 40
 _LONGEST: Final = 320
 _LONGEST_CURSOR: Final = 255
 Row = TypeVar("Row")
@@ -129,8 +126,6 @@ class ListPage(Generic[Row]):
         asked, problem = self.asked(visit), ""
         found: Found[Row] | Response = Found(rows=())
         try:
-            if self.columns and visit.query.get(FILE):
-                return await self._file(visit, asked)
             found = await self.find(visit, asked)
         except ValidationError as error:
             problem = error.message
@@ -145,24 +140,6 @@ class ListPage(Generic[Row]):
             zone=visit.zone,
             **found.around,
         )
-
-    async def _file(self, visit: Visit, asked: ListQuery) -> Response:
-        """All its pages in one, up to a bound, with what each row says and without what can be done with it."""
-        rows, places, ids, around = list[Row](), list[Place](), list[str](), dict[str, Any]()
-        for _ in range(_PAGES_OF_A_FILE):
-            found = await self.find(visit, asked)
-            if isinstance(found, Response):
-                return found
-            rows += found.rows
-            places += found.places
-            ids += found.ids
-            around |= found.around
-            if found.older is None:
-                break
-            asked = replace(asked, before=found.older)
-        page = ShownList(listed=self, asked=asked, found=Found(rows=rows), path="")
-        name = f"{self.title.lower().replace(' ', '-')}.csv"
-        return visit.keep("list.csv", name, page=page, names=await visit.names(places, ids), **around)
 
     def asked(self, visit: Visit) -> ListQuery:
         query, shelf = visit.query, ""
@@ -190,16 +167,6 @@ class ShownList(Generic[Row]):
     @property
     def shelf(self) -> str:
         return self.asked.shelf
-
-    @property
-    def told(self) -> Sequence[str]:
-        """The columns that say something."""
-        return [title for title, place in self.listed.columns.items() if place not in _ACTS]
-
-    @property
-    def file(self) -> str:
-        here = self.address()
-        return f"{here}{'&' if '?' in here else '?'}{FILE}=csv"
 
     @property
     def is_first(self) -> bool:

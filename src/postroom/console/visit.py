@@ -177,12 +177,12 @@ class Templates:
             auto_reload=False,
         )
         environment.filters |= words.FILTERS
-        environment.globals |= {"sandbox_url": self._sandbox_url, "is_in_file": words.is_in_file}
+        environment.globals["sandbox_url"] = self._sandbox_url
         return environment
 
-    def render(self, template: str, told_in: str = "UTC", in_file: bool = False, **values: Any) -> str:
+    def render(self, template: str, told_in: str = "UTC", **values: Any) -> str:
         """Moments are told in the zone of the one who reads."""
-        with words.told_in(told_in, in_file):
+        with words.told_in(told_in):
             return self.environment.get_template(template).render(**values)
 
 
@@ -276,14 +276,6 @@ class Visit:
         if notice:
             _drop_notice(response, self.request)
         return response
-
-    def keep(self, template: str, name: str, **values: Any) -> Response:
-        """A file to keep, without a page around it."""
-        written = self.templates.render(
-            template, told_in=self.zone, in_file=True, is_operator=self.is_operator, now_us=self.now_us, **values
-        )
-        kept = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return Response(written, media_type="text/csv", headers=kept)
 
     def go(self, path: str, notice: str = "", tone: Tone = "good") -> Response:
         """After an act: to a page that can be loaded again without acting again."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import ipaddress
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,8 +35,6 @@ from postroom.settings.written import SHIPPED
 
 _NOT_AVAILABLE: Final = "not available"
 _ZONE: Final = ContextVar("zone", default="UTC")
-_IN_FILE: Final = ContextVar("in_file", default=False)
-_FORMULAS: Final = ("=", "+", "-", "@")
 # The word a person reads and the tone that colours it; colour never stands alone.
 STATES: Final[dict[str, tuple[str, str]]] = {
     Status.AWAITING_APPROVAL: ("Awaiting approval", "ask"),
@@ -156,26 +152,13 @@ def _machine_time(value: int | str) -> str:
 
 
 @contextmanager
-def told_in(zone: str, in_file: bool = False) -> Iterator[None]:
-    """While a page is written: the zone of the one who reads it, or that programs read it."""
-    before, page = _ZONE.set(zone), _IN_FILE.set(in_file)
+def told_in(zone: str) -> Iterator[None]:
+    """While a page is written: the zone of the one who reads it."""
+    before = _ZONE.set(zone)
     try:
         yield
     finally:
         _ZONE.reset(before)
-        _IN_FILE.reset(page)
-
-
-def is_in_file() -> bool:
-    return _IN_FILE.get()
-
-
-def csv_line(cells: Sequence[str]) -> Markup:
-    """The text of each cell of a page; a spreadsheet must take none for a formula."""
-    texts = [Markup(cell).striptags() for cell in cells]  # noqa: S704  only to take the marks out of it
-    line = io.StringIO()
-    csv.writer(line).writerow(f"'{text}" if text.startswith(_FORMULAS) else text for text in texts)
-    return Markup(line.getvalue())  # noqa: S704  no page, and read by no browser
 
 
 def full_time(value: int | str) -> str:
@@ -188,7 +171,7 @@ def day(value: int) -> str:
 
 
 def ago(value: int | str, now_us: int) -> str:
-    return _machine_time(value) if is_in_file() else relative(moment_us(value), now_us)
+    return relative(moment_us(value), now_us)
 
 
 def _short_id(value: str) -> str:
@@ -352,7 +335,6 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "machine_time": _machine_time,
     "full_time": full_time,
     "ago": ago,
-    "csv_line": csv_line,
     "day": day,
     "short_id": _short_id,
     "channel_word": channel_word,
