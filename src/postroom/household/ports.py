@@ -39,12 +39,13 @@ from postroom.household.delivery import build_lookups, sender_status
 from postroom.household.questions import decisions
 from postroom.household.store import World
 from postroom.inbox.copies import PATH as CONFIRM
-from postroom.kernel.acts.routes import act_router, describe
+from postroom.kernel.acts.routes import act_router
 from postroom.kernel.acts.tools import add_tools
 from postroom.kernel.guard.answered_once import AnsweredOnce, StoredIdempotencyKeys, declare_key
 from postroom.kernel.guard.http import FormSessions, Guard, LongCalls, Verifier
 from postroom.kernel.guard.tools import GuardedServer, Rule, any_butler, approver, butler, no_one, sends
 from postroom.kernel.running.loop import Failing, part_health
+from postroom.kernel.serving.acts_document import describe_acts
 from postroom.kernel.serving.json_door import answer_in_one_shape
 from postroom.kernel.serving.mcp import (
     McpSessions,
@@ -109,7 +110,7 @@ def api_app(world: World, routers: Sequence[APIRouter], server: MCPServer[Any], 
     for router in routers:
         app.router.routes.extend(router.routes)  # as they are: a router included is understood route by route again
     app.router.routes.extend(transport.routes)
-    describe(app)
+    describe_acts(app)
     declare_key(app, lambda path: answered_by_key(path) or has_own_key(path))
     _, sessions = bounds_of(settings.serving)
     reached = McpSessions(transport.around(AuditedCalls(app, store.audit, world.clock)), sessions)

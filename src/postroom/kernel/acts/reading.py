@@ -89,9 +89,9 @@ def read(
         found.append(FieldError(printable(name), f"unknown field{meant}", "unknown_field"))
     given = {name: one for name, one in given.items() if name in names and _is_there(kind, names[name], one, door)}
     if isinstance(door, Tool):
-        given = {name: _decoded(kind, names[name], one) for name, one in given.items()}
+        given = {name: _decoded(kind, name, one) for name, one in given.items()}
     as_text = {renamed.get(name, name) for name in texts}
-    given |= {name: _from_text(kind, names[name], given[name]) for name in as_text if name in given}
+    given |= {name: _from_text(kind, name, given[name]) for name in as_text if name in given}
     for name in list(given):
         if complaints := unsendable(given[name], name):
             found += complaints
@@ -130,20 +130,21 @@ def _is_there(kind: type[Act[Any]], name: str, value: Any, door: Door) -> bool:
 
 
 def _decoded(kind: type[Act[Any]], name: str, value: Any) -> Any:
-    """A list or an object that a model wrote as its JSON text."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{") and not _takes_text(kind, name):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
+    """A list or an object that a model wrote as its JSON text, where no text is taken."""
+    kinds = _kinds(kind, name)
+    if not kinds or "string" in kinds or not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 def _from_text(kind: type[Act[Any]], name: str, value: Any) -> Any:
     """A number or a truth that stood in a query; what is none stays the text it was, and is refused as such."""
-    kinds: dict[str, type] = {"integer": int, "number": float, "boolean": bool}
-    shape = kinds_of(arguments_schema(kind)["properties"][name])
-    if len(shape) != 1 or (meant := kinds.get(shape[0])) is None:
+    types: dict[str, type] = {"integer": int, "number": float, "boolean": bool}
+    kinds = _kinds(kind, name)
+    if len(kinds) != 1 or (meant := types.get(kinds[0])) is None:
         return value
     try:
         return TypeAdapter(meant).validate_python(value)
@@ -152,10 +153,8 @@ def _from_text(kind: type[Act[Any]], name: str, value: Any) -> Any:
 
 
 @cache
-def _takes_text(act: type[Act[Any]], name: str) -> bool:
-    """And nothing that a text could stand for."""
-    kinds = kinds_of(arguments_schema(act)["properties"][name])
-    return not kinds or "string" in kinds
+def _kinds(kind: type[Act[Any]], name: str) -> list[str]:
+    return kinds_of(arguments_schema(kind)["properties"][name])
 
 
 def kinds_of(shape: JsonSchemaValue, named: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
