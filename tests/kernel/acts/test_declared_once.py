@@ -24,7 +24,6 @@ ALLOWED = {
     "Remind": "takes them over from Notify, each with its words",
     "Revise": "a new text is not the first one: its arguments mean something else",
     "ReviseDelivery": "is Revise at another door",
-    "people.commands.history": "how many in all, over pages",
 }
 """What has so many names of one act all the same, each with the reason."""
 
