@@ -11,6 +11,9 @@ from tests.delivery.world import Parts, World, generous, living_world
 
 
 @pytest.fixture
-async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
-    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as one:
+async def world(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
+    """No limit is in the way, unless a test says otherwise, as `@pytest.mark.policy(slots_per_channel=1)`."""
+    own = request.node.get_closest_marker("policy")
+    policy = generous(**(own.kwargs if own else {}))
+    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=policy)) as one:
         yield one

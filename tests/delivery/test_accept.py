@@ -21,7 +21,6 @@ from tests.support.envelopes import spoiled
 from tests.support.redis_server import fresh_prefix
 from tests.support.sample_deliveries import NOON_US, ending, mint, new_delivery
 
-from postroom.delivery.accept import Arrival
 from postroom.delivery.model import Refusal
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.reading.meter import DeliveryMeter
@@ -171,13 +170,12 @@ async def test_a_repeat_of_what_is_under_way_tells_how_far_it_is(world: World) -
     gate.set()
 
 
-async def test_a_repeat_costs_no_token_and_no_place(tmp_path: Path, clock: FakeClock) -> None:
-    policy = generous(limits=LimitPolicy(recipient_per_minute=1))
-    async with living_world(tmp_path / "p.db", clock, Parts(policy=policy)) as world:
-        answers = [await world.send(idempotency_key="k", request_id="r") for _ in range(5)]
+@pytest.mark.policy(limits=LimitPolicy(recipient_per_minute=1))
+async def test_a_repeat_costs_no_token_and_no_place(world: World) -> None:
+    answers = [await world.send(idempotency_key="k", request_id="r") for _ in range(5)]
 
-        assert {answer["delivery"]["delivery_id"] for answer in answers} == {answers[0]["delivery"]["delivery_id"]}
-        assert world.tally.refusals == []
+    assert {answer["delivery"]["delivery_id"] for answer in answers} == {answers[0]["delivery"]["delivery_id"]}
+    assert world.tally.refusals == []
 
 
 @pytest.mark.parametrize("change", [{"recipient": "2000"}, {"message": "Other"}, {"channel": "email"}], ids=str)
@@ -203,13 +201,6 @@ async def test_also_when_both_arrive_at_the_same_moment(world: World) -> None:
 
     assert sorted(answer["status"] for answer in answers) == ["accepted", "error"]
     assert len(await world.rows()) == 1
-
-
-async def test_the_same_key_of_another_butler_is_another_key(world: World) -> None:
-    for origin in ("health", "general"):
-        await world.send(idempotency_key="k", origin_butler=origin)
-
-    assert len(await world.rows()) == 2
 
 
 @pytest.mark.requirement("notify:idempotency-and-replay-tolerance")
@@ -312,48 +303,44 @@ async def test_a_reply_costs_half(tmp_path: Path, clock: FakeClock) -> None:
         assert sum(answer["status"] == "accepted" for answer in answers) == 20  # ten a minute, two for one
 
 
-async def test_a_refused_request_does_not_burn_its_key_and_leaves_a_trace(tmp_path: Path, clock: FakeClock) -> None:
-    policy = generous(limits=LimitPolicy(recipient_per_minute=1))
-    async with living_world(tmp_path / "p.db", clock, Parts(policy=policy)) as world:
-        await world.send("first")
+@pytest.mark.policy(limits=LimitPolicy(recipient_per_minute=1))
+async def test_a_refused_request_does_not_burn_its_key_and_leaves_a_trace(world: World) -> None:
+    await world.send("first")
 
-        refused = await world.send("second", idempotency_key="k", request_id="r-2")
+    refused = await world.send("second", idempotency_key="k", request_id="r-2")
 
-        assert refused["error"]["limit_type"] == "recipient"
-        [row] = await world.rows(delivery_refusals)
-        assert (row["request_id"], row["limit_type"], row["error_class"]) == ("r-2", "recipient", "overload_rejected")
-        await world.advance(refused["error"]["retry_after_seconds"])
-        assert (await world.send("second", idempotency_key="k"))["status"] == "accepted"
-        assert world.telegram.texts == ["first", "second"]
-
-
-async def test_a_place_in_flight_is_free_again_when_a_delivery_has_ended(tmp_path: Path, clock: FakeClock) -> None:
-    policy = generous(limits=LimitPolicy(in_flight=1, global_per_minute=10**6, recipient_per_minute=10**6))
-    async with living_world(tmp_path / "p.db", clock, Parts(policy=policy)) as world:
-        world.telegram.script.append(TargetUnavailable("503"))
-        await world.send("first")
-        assert (await world.send("second"))["error"]["limit_type"] == "global_in_flight"
-        await world.advance(2)
-        assert (await world.send("second"))["status"] == "accepted"
+    assert refused["error"]["limit_type"] == "recipient"
+    [row] = await world.rows(delivery_refusals)
+    assert (row["request_id"], row["limit_type"], row["error_class"]) == ("r-2", "recipient", "overload_rejected")
+    await world.advance(refused["error"]["retry_after_seconds"])
+    assert (await world.send("second", idempotency_key="k"))["status"] == "accepted"
+    assert world.telegram.texts == ["first", "second"]
 
 
-async def test_a_store_that_is_away_accepts_nothing_and_keeps_no_token(tmp_path: Path, clock: FakeClock) -> None:
-    policy = generous(limits=LimitPolicy(in_flight=1, recipient_per_minute=1))
-    async with living_world(tmp_path / "p.db", clock, Parts(policy=policy)) as world:
-        world.database.away = True
-        refused = await world.send()
-        world.database.away = False
-
-        assert (refused["error_class"], refused["retryable"]) == ("target_unavailable", True)
-        assert (await world.send())["status"] == "accepted"
+@pytest.mark.policy(limits=LimitPolicy(in_flight=1, global_per_minute=10**6, recipient_per_minute=10**6))
+async def test_a_place_in_flight_is_free_again_when_a_delivery_has_ended(world: World) -> None:
+    world.telegram.script.append(TargetUnavailable("503"))
+    await world.send("first")
+    assert (await world.send("second"))["error"]["limit_type"] == "global_in_flight"
+    await world.advance(2)
+    assert (await world.send("second"))["status"] == "accepted"
 
 
-async def test_a_refusal_keeps_its_reason_while_the_store_is_away(tmp_path: Path, clock: FakeClock) -> None:
-    policy = generous(limits=LimitPolicy(recipient_per_minute=1))
-    async with living_world(tmp_path / "p.db", clock, Parts(policy=policy)) as world:
-        await world.send()
-        world.database.away = True
-        assert (await world.send())["error"]["limit_type"] == "recipient"
+@pytest.mark.policy(limits=LimitPolicy(in_flight=1, recipient_per_minute=1))
+async def test_a_store_that_is_away_accepts_nothing_and_keeps_no_token(world: World) -> None:
+    world.database.away = True
+    refused = await world.send()
+    world.database.away = False
+
+    assert (refused["error_class"], refused["retryable"]) == ("target_unavailable", True)
+    assert (await world.send())["status"] == "accepted"
+
+
+@pytest.mark.policy(limits=LimitPolicy(recipient_per_minute=1))
+async def test_a_refusal_keeps_its_reason_while_the_store_is_away(world: World) -> None:
+    await world.send()
+    world.database.away = True
+    assert (await world.send())["error"]["limit_type"] == "recipient"
 
 
 async def test_what_a_channel_can_never_carry_is_refused_at_the_door(world: World) -> None:
@@ -374,16 +361,6 @@ async def test_a_channel_that_stumbles_over_a_message_is_our_mistake_and_repeats
     assert "private" not in str(answer)
     assert [type(bug) for bug in world.tally.bugs] == [KeyError]
     assert await world.rows() == []
-
-
-async def test_a_channel_without_credentials_is_unavailable(tmp_path: Path, clock: FakeClock) -> None:
-    async with living_world(tmp_path / "p.db", clock, Parts(policy=generous())) as world:
-        del world.channels["email"]
-        answer = await world.send(channel="email", recipient="ann@example.com")
-
-        assert (answer["error_class"], answer["retryable"]) == ("target_unavailable", True)
-        assert answer["error"]["message"] == "no credentials for email are set"
-        assert await world.rows() == []
 
 
 # -- callers who leave -----------------------------------------------------------------------------------------
@@ -417,45 +394,6 @@ async def test_whoever_waits_with_the_one_who_hung_up_is_still_answered(world: W
 def _empty(connection: Connection) -> None:
     for table in reversed(metadata.sorted_tables):
         connection.execute(table.delete())
-
-
-def callers(arrival: Arrival[str], count: int) -> list[asyncio.Future[str]]:
-    return [arrival.heard() for _ in range(count)]
-
-
-async def test_everyone_hears_the_same() -> None:
-    arrival = Arrival[str]()
-    waiting = callers(arrival, 3)
-
-    arrival.tell("stored")
-
-    assert await asyncio.gather(*waiting) == ["stored"] * 3
-
-
-async def test_everyone_learns_why_it_failed() -> None:
-    arrival = Arrival[str]()
-    waiting = callers(arrival, 3)
-
-    arrival.fail(TargetUnavailable("away"))
-
-    answers = await asyncio.gather(*waiting, return_exceptions=True)
-    assert [type(answer) for answer in answers] == [TargetUnavailable] * 3
-
-
-@pytest.mark.parametrize("failed", [False, True])
-async def test_one_who_hung_up_changes_nothing_for_the_others(failed: bool) -> None:
-    arrival = Arrival[str]()
-    leaving, staying = callers(arrival, 2)
-    leaving.cancel()
-    await asyncio.gather(leaving, return_exceptions=True)
-
-    if failed:
-        arrival.fail(TargetUnavailable("away"))
-        with pytest.raises(TargetUnavailable):
-            await staying
-    else:
-        arrival.tell("stored")
-        assert await staying == "stored"
 
 
 TELEGRAM = {"channel": "telegram"}
@@ -525,20 +463,11 @@ async def test_ten_thousand_wrong_envelopes_leave_no_row_and_no_message(world: W
 
 async def test_an_answer_carries_the_request_it_belongs_to(world: World) -> None:
     plain = await world.send(request_id="r-7", wait_seconds=5)
-    context = {
-        "request_id": "inbound-7",
-        "source_channel": "telegram",
-        "source_endpoint_identity": "bot",
-        "source_sender_identity": "1000",
-        "source_thread_identity": "1000:5",
-    }
-    reply = await deliver_envelope(
-        world.plane, envelope(intent="reply", request_context=context), request_id="r-8", wait_seconds=5
-    )
+    reply = await world.send(intent="reply", request_context=CONTEXT, wait_seconds=5)
 
     assert plain["request_context"] == {"request_id": "r-7"}
-    assert reply["request_context"] == {"request_id": "inbound-7"}
-    assert [row["request_id"] for row in await world.rows()] == ["r-7", "inbound-7"]
+    assert reply["request_context"] == {"request_id": "inbound-1"}
+    assert [row["request_id"] for row in await world.rows()] == ["r-7", "inbound-1"]
 
 
 async def test_a_delivery_that_was_stored_though_the_answer_was_lost_is_accepted_once(world: World) -> None:

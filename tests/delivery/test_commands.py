@@ -129,7 +129,6 @@ def test_json_stays_the_whole_answer(home: Path, monkeypatch: pytest.MonkeyPatch
 # -- a name that is several people's ---------------------------------------------------------------------------
 
 
-@pytest.mark.asyncio
 async def test_the_people_a_name_may_mean_are_named_and_an_id_settles_it(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

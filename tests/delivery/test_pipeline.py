@@ -14,7 +14,6 @@ from tests.support.deadlock import deadlock
 from tests.support.delivery_rows import waits
 
 from postroom.delivery.rules.breaker import BreakerPolicy
-from postroom.delivery.store.limits import StoredCircuits
 from postroom.delivery.store.postgres import PostgresLedger
 from postroom.delivery.store.tables import delivery_dead_letter, delivery_receipts, delivery_requests
 from postroom.kernel.database.postgres import PostgresDatabase
@@ -28,7 +27,7 @@ from postroom.kernel.values.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.message.delivery import OnUncertain, Status
+from postroom.message.delivery import Status
 
 _DEADLOCK_WHEN_SETTLED = """
     create function settled() returns trigger language plpgsql as $$ begin
@@ -189,29 +188,6 @@ async def test_each_channel_gets_its_own_deadline(world: World) -> None:
     assert world.email.calls[0].timeout_seconds == 45.0
 
 
-async def test_a_storm_of_throttles_uses_up_no_attempt(world: World) -> None:
-    world.telegram.script.extend(ProviderThrottled("429", retry_after_seconds=10) for _ in range(6))
-
-    await world.send()
-    await world.advance(59.9)
-    assert (await world.row())["attempts"] == 0
-    await world.advance(0.1)
-
-    row = await world.row()
-    assert (row["status"], row["attempts"], row["calls"]) == ("delivered", 1, 7)
-
-
-async def test_a_wait_of_years_ends_after_an_hour_and_the_provider_is_asked_again(world: World) -> None:
-    world.telegram.script.append(ProviderThrottled("429", retry_after_seconds=10**10))
-
-    await world.send()
-    await world.advance(3599.9)
-    assert len(world.telegram.calls) == 1
-    await world.advance(0.1)
-
-    assert (await world.row())["status"] == "delivered"
-
-
 async def test_while_we_have_no_descriptor_left_a_delivery_loses_nothing(world: World) -> None:
     world.telegram.script.extend(OutOfDescriptors() for _ in range(6))
 
@@ -241,36 +217,6 @@ async def test_a_throttle_silences_the_channel_for_everybody(world: World) -> No
     await world.advance(10)
     assert world.telegram.texts == ["first", "first"]
     assert (await world.send("fourth", recipient="2", wait_seconds=0))["status"] == "accepted"
-
-
-async def test_what_waits_for_a_throttled_channel_is_put_back_and_not_called(world: World) -> None:
-    gate = asyncio.Event()
-    world.telegram.script.append(gate)
-    first = world.start_sending("first", recipient="1")
-    await world.telegram.called(1)
-    await world.limits.throttle("telegram", 30)  # type: ignore[attr-defined]
-    await world.send("second", recipient="2")  # refused at the door
-    gate.set()
-    assert (await first)["status"] == "ok"
-    assert world.telegram.texts == ["first"]
-
-
-@pytest.mark.parametrize(("policy", "status"), [(OnUncertain.RESEND, "pending"), (OnUncertain.HOLD, "dead_lettered")])
-async def test_an_uncertain_outcome_follows_the_message_s_own_policy(
-    world: World, policy: OnUncertain, status: str
-) -> None:
-    world.telegram.script.append(OutcomeUncertain("no answer"))
-
-    await world.send(on_uncertain=str(policy))
-
-    row = await world.row()
-    assert row["status"] == status
-    if policy is OnUncertain.HOLD:
-        [letter] = await world.rows(delivery_dead_letter)
-        assert letter["quarantine_reason"] == "outcome_uncertain"
-        assert len(world.telegram.calls) == 1
-        await world.advance(120)
-        assert len(world.telegram.calls) == 1
 
 
 async def test_a_message_that_a_channel_chokes_on_fails_instead_of_coming_back_for_ever(world: World) -> None:
@@ -336,30 +282,26 @@ async def test_over_a_restart_too(tmp_path: Path, clock: FakeClock) -> None:
         assert (await after.row())["status"] == "delivered"
 
 
-async def test_parts_keep_their_distance_and_so_does_what_follows(tmp_path: Path, clock: FakeClock) -> None:
-    policy = generous(spacing_seconds={"telegram": 1.0})
-    async with living_world(tmp_path / "p.db", clock, Parts(policy=policy)) as world:
-        await world.send("one|two|three")
-        await world.send("next")
-        await world.advance(10)
+@pytest.mark.policy(spacing_seconds={"telegram": 1.0})
+async def test_parts_keep_their_distance_and_so_does_what_follows(world: World) -> None:
+    await world.send("one|two|three")
+    await world.send("next")
+    await world.advance(10)
 
-        moments = [
-            (call.text, (call.at_us - world.telegram.calls[0].at_us) / 1_000_000) for call in world.telegram.calls
-        ]
-        assert moments == [("one", 0), ("two", 1), ("three", 2), ("next", 3)]
+    moments = [(call.text, (call.at_us - world.telegram.calls[0].at_us) / 1_000_000) for call in world.telegram.calls]
+    assert moments == [("one", 0), ("two", 1), ("three", 2), ("next", 3)]
 
 
-async def test_a_throttle_between_two_parts_is_kept(tmp_path: Path, clock: FakeClock) -> None:
-    policy = generous(spacing_seconds={"telegram": 1.0})
-    async with living_world(tmp_path / "p.db", clock, Parts(policy=policy)) as world:
-        await world.send("one|two")
-        await world.limits.throttle("telegram", 60)  # type: ignore[attr-defined]
-        await world.advance(59)
-        assert world.telegram.texts == ["one"]
-        assert waits(await world.row()) == "telegram asked us to wait"
-        await world.advance(2)
-        assert world.telegram.texts == ["one", "two"]
-        assert (await world.row())["attempts"] == 1
+@pytest.mark.policy(spacing_seconds={"telegram": 1.0})
+async def test_a_throttle_between_two_parts_is_kept(world: World) -> None:
+    await world.send("one|two")
+    await world.limits.throttle("telegram", 60)  # type: ignore[attr-defined]
+    await world.advance(59)
+    assert world.telegram.texts == ["one"]
+    assert waits(await world.row()) == "telegram asked us to wait"
+    await world.advance(2)
+    assert world.telegram.texts == ["one", "two"]
+    assert (await world.row())["attempts"] == 1
 
 
 # -- the store away --------------------------------------------------------------------------------------------
@@ -432,25 +374,24 @@ async def test_a_store_that_is_away_between_two_parts_is_waited_for(world: World
     assert world.telegram.texts == ["one", "two"]
 
 
-async def test_a_circuit_that_cannot_be_saved_does_not_undo_a_delivery(tmp_path: Path, clock: FakeClock) -> None:
-    policy = generous(breaker=BreakerPolicy(failure_threshold=1))
-    async with living_world(tmp_path / "p.db", clock, Parts(policy=policy)) as world:
-        gate = asyncio.Event()
-        world.telegram.script.append(DOWN)
-        await world.send()
-        world.telegram.script.append(gate)
-        world.telegram.script.append(gate)
-        await world.advance(61)
-        await world.send("second", recipient="2")
-        assert world.telegram.active == 2
-        world.database.away = True
-        gate.set()  # both probes succeed, so the circuit closes, which cannot be saved
-        await world.advance(5)
-        world.database.away = False
-        await world.advance(10)
+@pytest.mark.policy(breaker=BreakerPolicy(failure_threshold=1))
+async def test_a_circuit_that_cannot_be_saved_does_not_undo_a_delivery(world: World) -> None:
+    gate = asyncio.Event()
+    world.telegram.script.append(DOWN)
+    await world.send()
+    world.telegram.script.append(gate)
+    world.telegram.script.append(gate)
+    await world.advance(61)
+    await world.send("second", recipient="2")
+    assert world.telegram.active == 2
+    world.database.away = True
+    gate.set()  # both probes succeed, so the circuit closes, which cannot be saved
+    await world.advance(5)
+    world.database.away = False
+    await world.advance(10)
 
-        assert {row["status"] for row in await world.rows()} == {"delivered"}
-        assert len(world.telegram.calls) == 3
+    assert {row["status"] for row in await world.rows()} == {"delivered"}
+    assert len(world.telegram.calls) == 3
 
 
 async def test_somebody_else_s_delivery_is_left_alone(world: World) -> None:
@@ -470,10 +411,6 @@ async def test_somebody_else_s_delivery_is_left_alone(world: World) -> None:
     assert world.tally.endings == []
 
 
-async def test_circuits_are_read_back_as_they_were_written(world: World) -> None:
-    assert await StoredCircuits(world.database).load() == {}
-
-
 async def test_only_what_an_earlier_call_may_have_brought_is_repeated(world: World) -> None:
     world.telegram.script.extend([DOWN, OutcomeUncertain("cut off")])
 
@@ -484,14 +421,3 @@ async def test_only_what_an_earlier_call_may_have_brought_is_repeated(world: Wor
     assert [call.message.text for call in world.telegram.calls] == ["Hello"] * 3
     row = await world.row()
     assert (row["message_content"], row["possible_duplicate"]) == ("Hello", 1)
-
-
-async def test_a_household_may_have_repeats_unmarked(tmp_path: Path, clock: FakeClock) -> None:
-    unmarked = Parts(policy=generous(mark_repeats=False))
-    async with living_world(tmp_path / "p.db", clock, unmarked) as world:
-        world.telegram.script.append(OutcomeUncertain("cut off"))
-
-        await world.send()
-        await world.advance(10)
-
-        assert [call.message.repeated for call in world.telegram.calls] == [False, False]

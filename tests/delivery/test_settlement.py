@@ -3,41 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.clock import FakeClock
-from tests.delivery.world import Parts, World, generous, living_world
+from tests.delivery.world import World
 from tests.patience import PATIENCE_SECONDS
 from tests.support.counted import CountedLoops
 from tests.support.sample_deliveries import LEASE, NOON_US, ending, new_delivery
 
 from postroom.delivery.dispatcher import Outcomes
-from postroom.delivery.rules.retry import RetryPolicy, conclude, delivered, failed, outcome_of, put_back
+from postroom.delivery.rules.retry import RetryPolicy, conclude
 from postroom.delivery.store.postgres import PostgresLedger
 from postroom.kernel.database.engine import QuestionNotices
 from postroom.kernel.database.postgres import PostgresDatabase, listening
-from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import (
-    AttemptResult,
-    AttemptVerdict,
     DeliveryEvent,
     OnUncertain,
-    QuarantineReason,
-    Receipt,
     Status,
 )
 
-
-@pytest.fixture
-async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
-    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous(sweep_seconds=10**6))) as world:
-        yield world
+pytestmark = pytest.mark.policy(sweep_seconds=10**6)
 
 
 async def test_a_caller_is_woken_by_the_settling(world: World) -> None:
@@ -144,16 +133,6 @@ async def test_stopping_lets_everybody_go_with_what_is_known(world: World) -> No
     gate.set()
 
 
-async def test_what_ended_before_we_listened_is_found(world: World) -> None:
-    answer = await world.send()
-    outcomes = Outcomes(world.pipeline.ledger, world.clock)
-
-    found = await outcomes.wait(DeliveryId(answer["delivery"]["delivery_id"]), 20, look_first=True)
-
-    assert found is not None
-    assert found.status is Status.DELIVERED
-
-
 async def test_a_waiter_in_one_process_is_woken_by_a_settling_in_another(postgres_url: str, clock: FakeClock) -> None:
     here, there = PostgresDatabase(postgres_url), PostgresDatabase(postgres_url)
     await here.migrate()
@@ -183,82 +162,7 @@ async def test_a_waiter_in_one_process_is_woken_by_a_settling_in_another(postgre
         await there.close()
 
 
-async def test_a_failure_is_told_with_its_class(world: World) -> None:
-    world.telegram.script.append(ValidationError("chat not found"))
-
-    answer = await world.send(wait_seconds=20)
-
-    assert (answer["status"], answer["error_class"], answer["retryable"]) == ("error", "validation_error", False)
-    assert answer["error"]["message"] == "chat not found"
-
-
 CLAIM = replace(new_delivery().claimed(sending=True), attempts=1, calls=4)
-UNCERTAIN = OutcomeUncertain("no answer")
-
-
-def test_a_success_keeps_an_earlier_doubt() -> None:
-    done = delivered(replace(CLAIM, possible_duplicate=True), Receipt("7"), started_us=NOON_US, now_us=NOON_US + 5)
-
-    assert (done.status, done.attempts, done.possible_duplicate, done.receipt) == (
-        Status.DELIVERED,
-        2,
-        True,
-        Receipt("7"),
-    )
-    assert done.snapshot().provider_delivery_id == "7"
-
-
-@pytest.mark.parametrize(
-    ("error", "event", "status", "attempts", "duplicate", "reason"),
-    [
-        (TargetUnavailable("x"), DeliveryEvent.RETRY, Status.PENDING, 2, False, None),
-        (TargetUnavailable("x"), DeliveryEvent.POSTPONE, Status.PENDING, 1, False, None),
-        (
-            TargetUnavailable("x"),
-            DeliveryEvent.EXHAUST,
-            Status.DEAD_LETTERED,
-            2,
-            False,
-            QuarantineReason.RETRIES_EXHAUSTED,
-        ),
-        (ValidationError("x"), DeliveryEvent.REJECT, Status.FAILED, 2, False, None),
-        (UNCERTAIN, DeliveryEvent.RETRY, Status.PENDING, 2, True, None),
-        (UNCERTAIN, DeliveryEvent.HOLD, Status.DEAD_LETTERED, 2, False, QuarantineReason.OUTCOME_UNCERTAIN),
-        (UNCERTAIN, DeliveryEvent.EXHAUST, Status.DEAD_LETTERED, 2, False, QuarantineReason.OUTCOME_UNCERTAIN),
-    ],
-    ids=str,
-)
-def test_a_failure_is_written_as_its_verdict_says(
-    error: PostroomError,
-    event: DeliveryEvent,
-    status: Status,
-    attempts: int,
-    duplicate: bool,
-    reason: QuarantineReason | None,
-) -> None:
-    done = failed(CLAIM, error, AttemptVerdict(event, 2.5), started_us=NOON_US, now_us=NOON_US, dead_letter_id="dl")
-
-    assert (done.status, done.attempts, done.possible_duplicate) == (status, attempts, duplicate)
-    assert (done.quarantine.reason if done.quarantine else None) is reason
-    assert done.not_before_us == NOON_US + 2_500_000
-    assert (done.waiting is not None) is (status is Status.PENDING)
-
-
-def test_a_move_that_is_not_in_the_table_is_a_bug() -> None:
-    with pytest.raises(KeyError):
-        put_back(CLAIM, DeliveryEvent.APPROVE, now_us=NOON_US, waiting=None)
-
-
-@pytest.mark.parametrize(
-    ("error", "outcome"),
-    [
-        (UNCERTAIN, AttemptResult.UNCERTAIN),
-        (TargetUnavailable("x"), AttemptResult.RETRYABLE_ERROR),
-        (ValidationError("x"), AttemptResult.NON_RETRYABLE_ERROR),
-    ],
-)
-def test_an_attempt_s_outcome(error: PostroomError, outcome: AttemptResult) -> None:
-    assert outcome_of(error) is outcome
 
 
 @pytest.mark.parametrize(

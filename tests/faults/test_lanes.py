@@ -7,11 +7,10 @@ import os
 from collections.abc import Callable
 
 import pytest
-from chaos.entry import Entry
 from chaos.lane_process import Ticket, run, told
-from chaos.lanes import MOST_AT_ONCE, LaneProcesses, Lanes
+from chaos.lanes import LaneProcesses, Lanes
 from chaos.ledger_compare import Comparison
-from chaos.scenario import About, NotPermitted, Result, Scenario, World
+from chaos.scenario import NotPermitted, Result, Scenario, World
 
 
 async def nothing(_world: World) -> Result:
@@ -37,50 +36,6 @@ async def kills_its_lane(_world: World) -> Result:
 
 def scenario(name: str, seconds: float = 1.0, *, what: Callable[..., object] = nothing, **more: object) -> Scenario:
     return Scenario(name=name, what=name, run=what, about_seconds=seconds, **more)  # type: ignore[arg-type]
-
-
-class Watched:
-    """Runs nothing: each scenario ends when all that can be under way are."""
-
-    def __init__(self, lanes: int) -> None:
-        self.begun: list[str] = []
-        self.under_way: list[Scenario] = []
-        self.most_machines = 0
-        self.most = 0
-        self._lanes = lanes
-
-    async def run(self, one: Scenario) -> Entry:
-        self.begun.append(one.name)
-        self.under_way.append(one)
-        self.most = max(self.most, len(self.under_way))
-        machines = sum(other.about is About.MACHINES for other in self.under_way)
-        self.most_machines = max(self.most_machines, machines)
-        for _ in range(5):
-            await asyncio.sleep(0)
-        self.under_way.remove(one)
-        return Entry(scenario=one, result=await nothing(None), seconds=0.0)  # type: ignore[arg-type]
-
-
-async def test_the_longest_is_begun_first_and_the_entries_come_in_the_order_given() -> None:
-    watched, heard = Watched(1), list[str]()
-    given = [scenario("short", 1), scenario("long", 9), scenario("middle", 5)]
-
-    entries = await Lanes(1, watched.run, lambda one: heard.append(one.scenario.name)).all(given)
-
-    assert watched.begun == heard == ["long", "middle", "short"]
-    assert [one.scenario.name for one in entries] == ["short", "long", "middle"]
-
-
-async def test_as_many_run_at_once_as_there_are_lanes_and_of_machines_fewer() -> None:
-    watched = Watched(4)
-    machines = [scenario(f"machines-{number}", 9, about=About.MACHINES) for number in range(5)]
-    others = [scenario(f"other-{number}") for number in range(9)]
-
-    entries = await Lanes(4, watched.run, lambda _: None).all([*others, *machines])
-
-    assert len(entries) == 14
-    assert watched.most == 4
-    assert watched.most_machines == MOST_AT_ONCE[About.MACHINES]
 
 
 @pytest.mark.parametrize(

@@ -353,7 +353,6 @@ async def test_every_process_is_restarted_under_load_and_nothing_is_lost(
 
 
 # Several processes may send for one household: doctor names those that live.
-@pytest.mark.asyncio
 async def test_doctor_names_a_worker_while_it_lives(home: Path, postgres_url: str) -> None:
     variables = environment(home, POSTROOM_DATABASE_URL=postgres_url)
     settings = settings_for(home, {"database_url": postgres_url})
@@ -379,7 +378,6 @@ async def _told(settings: Settings, words: str) -> Finding:
     return await until(look)
 
 
-@pytest.mark.asyncio
 async def test_a_worker_prints_what_it_is(home: Path, postgres_url: str) -> None:
     variables = environment(home, POSTROOM_DATABASE_URL=postgres_url)
     with part(variables, "sandbox", "switchboard", "messenger"), command(variables, "worker") as worker:
@@ -387,7 +385,6 @@ async def test_a_worker_prints_what_it_is(home: Path, postgres_url: str) -> None
         assert "This is a delivery worker: it sends what the household has stored" in worker.stdout.readline()
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("kind", KINDS)
 async def test_one_that_died_is_not_counted_after_half_a_minute(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, clock: FakeClock

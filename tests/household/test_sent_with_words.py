@@ -13,6 +13,7 @@ from postroom.channels.telegram.channel import Telegram
 from tests.household.asked_household import ask, phone, write
 from tests.household.talking import PNG, Talking, answered, read, reply, script, sent, talking, told
 
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
 VOICE = b"OggS" + bytes(200)
 
 
@@ -31,8 +32,6 @@ async def over_http(filing_house: Talking, ask_id: str) -> dict[str, Any]:
         return seen
 
 
-@pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.timeout(180)
 @pytest.mark.requirement("content:files-from-people")
 async def test_a_photo_reaches_the_butler_with_its_caption_and_can_be_sent_on(filing_house: Talking) -> None:
     await filing_house.write(2001, "/general " + script(reply("Thank you.")), files=[sent(PNG)])
@@ -48,8 +47,6 @@ async def test_a_photo_reaches_the_butler_with_its_caption_and_can_be_sent_on(fi
     assert (await phone(filing_house, "The bill"))["attachments"][0]["size"] == len(PNG)
 
 
-@pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.timeout(180)
 @pytest.mark.requirement("content:files-from-people")
 async def test_a_voice_note_without_words_reaches_the_butler_of_the_thread(filing_house: Talking) -> None:
     await filing_house.write(2002, "/health " + script(say="Yes?"))
@@ -64,8 +61,6 @@ async def test_a_voice_note_without_words_reaches_the_butler_of_the_thread(filin
     assert kept["text"] == "(files, without words)"
 
 
-@pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.timeout(180)
 @pytest.mark.requirement("content:files-from-people")
 @pytest.mark.parametrize(
     ("chat", "asked"), [(2023, " " + script(say="Two.")), (2024, "")], ids=["words", "the name alone"]
@@ -87,8 +82,6 @@ async def test_photos_that_named_no_butler_go_to_the_one_that_is_named_then(
     assert filing_house.messages(chat)[-1]["attachments"] is None
 
 
-@pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.timeout(180)
 @pytest.mark.requirement("content:files-from-people")
 async def test_photos_that_are_sent_together_are_one_message(filing_house: Talking) -> None:
     files = [sent(PNG), sent(PNG + b"2"), sent(b"%PDF-1.7", "note.pdf")]
@@ -99,8 +92,6 @@ async def test_photos_that_are_sent_together_are_one_message(filing_house: Talki
     assert [one["size"] for one in told(filing_house, kept)] == [len(PNG), len(PNG) + 1, 8]
 
 
-@pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.timeout(180)
 @pytest.mark.requirement("content:files-from-people", "content:files-from-people-told")
 async def test_what_is_too_large_or_no_file_is_said_and_the_words_go_on(filing_house: Talking) -> None:
     large = sent(bytes(21 * 1024 * 1024), "film.mp4")
@@ -114,8 +105,6 @@ async def test_what_is_too_large_or_no_file_is_said_and_the_words_go_on(filing_h
     assert "empty.txt: is empty" in (await filing_house.said(2004, 3))[2]["text"]
 
 
-@pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.timeout(180)
 @pytest.mark.requirement("content:files-from-people")
 async def test_of_a_mail_that_is_too_large_the_butler_has_the_files_that_fit_and_the_person_is_told_of_the_other(
     filing_house: Talking, monkeypatch: pytest.MonkeyPatch
@@ -135,8 +124,6 @@ async def test_of_a_mail_that_is_too_large_the_butler_has_the_files_that_fit_and
     assert [one["name"] for one in told(filing_house, kept)] == ["bill.png"]
 
 
-@pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.timeout(180)
 async def test_a_file_that_no_one_can_make_anything_of_holds_up_nobody(
     filing_house: Talking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,8 +139,6 @@ async def test_a_file_that_no_one_can_make_anything_of_holds_up_nobody(
     assert "could not take this over" in said[0] and said[1] == "Looked."
 
 
-@pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.timeout(180)
 @pytest.mark.requirement("content:files-from-people")
 async def test_nothing_of_a_strangers_is_fetched(filing_house: Talking) -> None:
     before = len(filing_house.rows("uploads"))
@@ -165,8 +150,6 @@ async def test_nothing_of_a_strangers_is_fetched(filing_house: Talking) -> None:
     assert len(filing_house.rows("uploads")) == before
 
 
-@pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.timeout(180)
 @pytest.mark.requirement("content:files-with-answers")
 async def test_a_photo_answers_a_question_in_own_words_and_the_asker_has_it(filing_house: Talking) -> None:
     view = await ask(filing_house, question="What does the meter say?", kind="text", options=None)
@@ -181,8 +164,6 @@ async def test_a_photo_answers_a_question_in_own_words_and_the_asker_has_it(fili
     assert (await read(filing_house, file["upload_id"], "general"))[0] == 404
 
 
-@pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.timeout(180)
 @pytest.mark.requirement("content:files-with-answers")
 async def test_a_caption_is_the_answer_and_a_photo_alone_approves_nothing(filing_house: Talking) -> None:
     view = await ask(filing_house, question="May I pay this?", kind="approve", options=None)
@@ -195,8 +176,6 @@ async def test_a_caption_is_the_answer_and_a_photo_alone_approves_nothing(filing
     assert (seen["answer"]["value"], len(seen["answer"]["files"])) == ("approve", 1)
 
 
-@pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.timeout(180)
 @pytest.mark.requirement("content:files-with-answers")
 async def test_what_is_attached_to_a_mail_comes_with_the_answer(filing_house: Talking) -> None:
     view = await ask(filing_house, question="Have you signed?", options=["yes", "no"], channels=["email"])

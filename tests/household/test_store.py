@@ -121,7 +121,6 @@ async def results(house: Talking) -> dict[str, str]:
     return {one["id"]: one["result"] for one in house.rows("appointments")}
 
 
-@pytest.mark.asyncio
 async def test_sessions_and_reminders_go_on_past_a_row_that_cannot_be_read(home: Path, tmp_path: Path) -> None:
     async with talking(home, tmp_path) as house:
         assert await look_at_butlers(house.settings) == []
@@ -151,7 +150,6 @@ NESTED = f"'{'[' * 50_000}'"
 ENDLESS = "9e999"
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(("column", "value"), [("name", BROKEN), ("work", BROKEN), ("tries", ENDLESS)])
 async def test_a_reminder_is_kept_beside_one_whose_row_is_broken(
     home: Path, tmp_path: Path, column: str, value: str
@@ -170,7 +168,6 @@ async def test_a_reminder_is_kept_beside_one_whose_row_is_broken(
     assert "appointment odd of health" in finding.detail
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("status", ["queued", "running"])
 @pytest.mark.parametrize(("column", "value"), [("prompt", BROKEN), ("request_context", NESTED)])
 async def test_a_session_begins_beside_one_whose_row_is_broken(
@@ -190,7 +187,6 @@ async def test_a_session_begins_beside_one_whose_row_is_broken(
     assert "session 0 of general" in finding.detail
 
 
-@pytest.mark.asyncio
 async def test_a_household_starts_beside_a_running_session_that_cannot_be_read(home: Path, tmp_path: Path) -> None:
     async with talking(home, tmp_path):
         pass

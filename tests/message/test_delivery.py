@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from postroom.kernel.values.errors import RETRYABLE, ErrorClass, PostroomError
-from postroom.message.delivery import IN_FLIGHT, TERMINAL, TRANSITIONS, DeliveryEvent, Status, after, folded
+from postroom.message.delivery import IN_FLIGHT, TERMINAL, TRANSITIONS, DeliveryEvent, Status, after
 
 
 def test_the_end_states_are_those_nothing_leads_out_of() -> None:
@@ -53,11 +53,3 @@ def test_every_state_is_explained() -> None:
     explained = re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)
 
     assert explained == [str(status) for status in Status]
-
-
-def test_ascii_case_does_not_matter() -> None:
-    assert folded("Alice@Friends.Example") == "alice@friends.example"
-
-
-def test_no_other_letter_becomes_one_of_ours() -> None:
-    assert folded("\u212aelvin@x.example") != folded("kelvin@x.example")

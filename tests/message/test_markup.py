@@ -6,18 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.kernel.values.ids import DeliveryId
 from postroom.message.markup import (
     Button,
     ButtonStyle,
     Markup,
-    Revision,
     markup_object,
     markup_of_text,
     markup_text,
     read_markup,
-    revision_of_text,
-    revision_text,
 )
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -37,17 +33,6 @@ QUESTIONS = st.builds(Markup, force_reply=st.just(True), placeholder=st.none() |
 def test_what_is_stored_is_read_back_as_it_was(markup: Markup) -> None:
     assert markup_of_text(markup_text(markup)) == markup
     assert read_markup(markup_object(markup)) == markup
-
-
-def test_a_plain_message_stores_nothing() -> None:
-    assert (markup_text(None), markup_of_text(None)) == (None, None)
-    assert (revision_text(None), revision_of_text(None)) == (None, None)
-
-
-def test_a_revision_names_every_part() -> None:
-    revision = Revision(delivery_id=DeliveryId("d"), provider_ids=("7", "8"))
-
-    assert revision_of_text(revision_text(revision)) == revision
 
 
 def test_neither_token_nor_link_is_shown() -> None:

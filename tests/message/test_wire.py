@@ -1,4 +1,4 @@
-"""What an agent asks for a message beyond its text."""
+"""The envelope of a message and the answer to it: read, written, and refused by field."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from postroom.kernel.values.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import DeliveryFailure, Format, Intent, OnUncertain, Priority, Status
 from postroom.message.outgoing import refused
@@ -39,49 +38,7 @@ from postroom.message.wire import (
     parse_notify,
     plain_words,
     read_response,
-    read_wish,
-    wish_object,
 )
-from postroom.message.wishes import AttentionWish, Urgency
-
-WHOLE: dict[str, Any] = {
-    "urgency": "critical",
-    "category": "security",
-    "thread": "build 7",
-    "supersedes": "build-7",
-    "needs_ack": True,
-    "expires_in_seconds": 3600,
-}
-
-
-def read(asked: dict[str, Any]) -> AttentionWish | None:
-    fields = Fields(asked, whole="delivery")
-    wish = read_wish(fields)
-    fields.finish()
-    return wish
-
-
-def test_a_message_that_asks_for_nothing_has_no_wish() -> None:
-    assert read({"message": "hello"}) is None
-    assert wish_object(None) == {}
-
-
-def test_a_wish_comes_through_a_wire_as_it_was_asked() -> None:
-    wish = read(WHOLE)
-    assert wish is not None and wish.urgency is Urgency.CRITICAL
-    assert wish_object(wish) == WHOLE
-    assert read(wish_object(wish)) == wish
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("urgency", "asap"), ("needs_ack", "yes"), ("expires_in_seconds", 0), ("expires_in_seconds", True)],
-)
-def test_what_is_wrong_is_named(name: str, value: object) -> None:
-    with pytest.raises(ValidationError) as refused:
-        read({name: value})
-    assert [one.field for one in refused.value.fields] == [name]
-
 
 CHANNELS = KINDS
 SCHEMA = jsonschema_rs.validator_for(
@@ -251,12 +208,6 @@ def test_ten_thousand_spoiled_envelopes_are_judged_alike_by_the_validator_and_th
             assert SCHEMA.is_valid(envelope), (envelope, [one.message for one in SCHEMA.iter_errors(envelope)])
 
     assert 100 < accepted < 5_000  # both sides of the line were really visited
-
-
-def test_intents_of_the_schema_are_those_of_the_code() -> None:
-    schema = json.loads(files("postroom").joinpath("intents/schemas/notify.v1.json").read_text())
-
-    assert schema["properties"]["delivery"]["properties"]["intent"]["enum"] == [str(intent) for intent in Intent]
 
 
 @pytest.mark.requirement("chan:auto")

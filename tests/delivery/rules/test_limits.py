@@ -263,13 +263,3 @@ def test_every_limit_has_its_own_words(kind: LimitType) -> None:
 
 def test_an_admission_is_no_refusal() -> None:
     assert refusal(AdmissionDecision(admitted=True), "telegram") is None
-
-
-def test_a_message_to_the_same_person_in_other_letters_meets_the_same_limits() -> None:
-    def tiers(address: str, policy: LimitPolicy = POLICY) -> tuple[Tier, ...]:
-        return admission(policy, lease_id="1", channel="email", intent=Intent.SEND, address=address).tiers
-
-    assert tiers("Ann@Example.org") == tiers("ann@example.org")
-    assert tiers("ann@example.org") != tiers("bob@example.org")
-    other = LimitPolicy(recipient_per_minute=3)
-    assert [one.per_minute for one in tiers("ann@example.org", other)][-1] == 3

@@ -83,10 +83,6 @@ async def test_who_is_not_known_is_not_guessed_at(recipient: str) -> None:
     assert [(one.field, one.code) for one in caught.value.fields] == [("delivery.channel", "no_channel")]
 
 
-async def test_a_channel_that_is_named_stays() -> None:
-    assert await in_own_order(NOTIFY, Book(), {}) is NOTIFY
-
-
 class Pager:
     name = "pager"
 
@@ -123,14 +119,13 @@ def test_a_channel_gets_markdown_only_when_it_shows_it() -> None:
 
 
 @pytest.mark.requirement("content:format-carried")
-async def test_a_later_attempt_has_the_format_from_the_ledger(tmp_path: Path, clock: FakeClock) -> None:
-    async with living_world(tmp_path / "p.db", clock, Parts(policy=generous())) as world:
-        world.telegram.script.append(TargetUnavailable("away"))
-        await world.send("**b**", format="markdown")
-        await world.advance(3600)
-        await world.telegram.called(2)
+async def test_a_later_attempt_has_the_format_from_the_ledger(world: World) -> None:
+    world.telegram.script.append(TargetUnavailable("away"))
+    await world.send("**b**", format="markdown")
+    await world.advance(3600)
+    await world.telegram.called(2)
 
-        assert [call.message.format for call in world.telegram.calls] == [Format.MARKDOWN] * 2
+    assert [call.message.format for call in world.telegram.calls] == [Format.MARKDOWN] * 2
 
 
 CARD = Markup(buttons=((Button(label="Yes", token="q1:yes"), Button(label="No", token="q1:no")),))
@@ -309,12 +304,6 @@ async def test_the_same_message_is_the_same_request_signed_or_not(tmp_path: Path
         assert after.telegram.texts == ["health: Hello"]
 
 
-async def test_a_text_arrives_as_it_was_written_unless_the_household_wants_it_signed(tmp_path: Path) -> None:
-    async with living(tmp_path, LIFTED, QUICK) as home:
-        await home.notify()
-        assert await home.texts() == ["Hello"]
-
-
 async def test_a_signed_text_is_split_with_its_name(tmp_path: Path) -> None:
     async with living(tmp_path, LIFTED, QUICK, SIGNED) as home:
         await home.notify(message="x" * TEXT_LIMIT)
@@ -403,10 +392,6 @@ async def test_a_target_that_is_not_certain_is_refused(notify: Outgoing, field: 
         await resolve_target(notify, ScriptedChannel(notify.channel, FakeClock()), Nobody())
 
     assert [(one.field, one.code) for one in caught.value.fields] == [(field, code)]
-
-
-def test_a_thread_is_part_of_the_identity() -> None:
-    assert (Target("1").identity, Target("1", "2").identity) == ("1", "1:2")
 
 
 class Words(ScriptedChannel):

@@ -100,16 +100,6 @@ async def test_a_claim_given_at_insert_is_the_claim_that_a_later_reader_would_ge
     assert replace(taken, fence=1) == given
 
 
-async def test_a_row_written_without_a_lease_waits_to_be_claimed(store: Store) -> None:
-    new = new_delivery()
-
-    inserted = await store.ledger.insert(new, None)
-
-    assert (inserted.created, inserted.claim, inserted.snapshot.status) == (True, None, Status.PENDING)
-    [claim] = await store.claim()
-    assert (claim.id, claim.fence) == (new.id, 2)
-
-
 async def test_a_row_that_awaits_approval_is_never_leased_nor_claimed(store: Store) -> None:
     new = new_delivery(status=Status.AWAITING_APPROVAL)
 
@@ -162,17 +152,6 @@ async def test_a_bad_row_spoils_nothing_for_those_written_with_it(store: Store) 
 async def test_what_was_never_written_is_not_found(store: Store) -> None:
     assert await store.ledger.find("nothing") is None
     assert await store.ledger.get(DeliveryId("nothing")) is None
-
-
-async def test_by_key_and_by_id_the_same_is_found(store: Store) -> None:
-    new = new_delivery()
-    await store.ledger.insert(new, None)
-
-    found = await store.ledger.find(new.idempotency_key)
-
-    assert found is not None
-    assert found == await store.ledger.get(new.id)
-    assert (found.id, found.fingerprint, found.status) == (new.id, "fingerprint", Status.PENDING)
 
 
 @pytest.mark.requirement("messenger:replay-lineage")
