@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 import structlog
@@ -64,9 +65,10 @@ def read_arguments(arguments: Notify, *, origin_butler: str, channels: KnownChan
         raise _as_called(error) from None
 
 
-def _as_called(error: ValidationError) -> ValidationError:
-    """With each field as the caller wrote it, who knows of no `delivery` in an envelope."""
-    fields = [replace(one, field=one.field.removeprefix("delivery.")) for one in error.fields]
+def _as_called(error: ValidationError, names: Mapping[str, str] = MappingProxyType({})) -> ValidationError:
+    """With each field as the caller wrote it, who knows of no `delivery` in an envelope; `names` has other ones."""
+    plain = [one.field.removeprefix("delivery.") for one in error.fields]
+    fields = [replace(one, field=names.get(name, name)) for one, name in zip(error.fields, plain, strict=True)]
     return ValidationError.of(fields) if fields else error
 
 
@@ -177,9 +179,15 @@ def _quoted(value: object) -> str:
 # -- The same at the messenger: notify.v1 in, notify_response.v1 out, around the one way out ---
 
 
-async def deliver_envelope(plane: Plane, envelope: object, *, request_id: str, wait_seconds: float) -> dict[str, Any]:
+async def deliver_envelope(
+    plane: Plane, envelope: object, *, request_id: str, wait_seconds: float, names: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """`names` is how one who wrote no envelope calls its fields."""
     try:
         outgoing = parse_notify(envelope, plane.known_channels)
     except ValidationError as error:
-        return notify_error(error, request_id=request_id)
-    return notify_response(await plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds))
+        return notify_error(error if names is None else _as_called(error, names), request_id=request_id)
+    outcome = await plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+    if names is not None and isinstance(outcome.error, ValidationError):
+        outcome = replace(outcome, error=_as_called(outcome.error, names))
+    return notify_response(outcome)

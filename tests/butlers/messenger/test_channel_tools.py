@@ -118,6 +118,26 @@ async def test_what_cannot_be_sent_is_a_validation_error_and_leaves_nothing(sett
         assert await house.rows("SELECT id FROM {messenger}delivery_requests") == []
 
 
+NAMED: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "all at once": ("telegram_send_message", {"chat_id": True, "text": "", "silent": 1}, ["chat_id", "silent", "text"]),
+    "nothing": ("telegram_reply_to_message", {}, ["chat_id", "message_id", "text"]),
+    "kinds": ("telegram_react_to_message", {"chat_id": 1, "message_id": [], "emoji": 5}, ["emoji", "message_id"]),
+    "who": ("telegram_send_message", {"chat_id": "Nobody Known", "text": "x"}, ["chat_id"]),
+    "which": ("telegram_reply_to_message", {"chat_id": 1000, "message_id": "last", "text": "x"}, ["message_id"]),
+    "blank": ("email_send_message", {"to": " ", "subject": "a\nb", "body": "  "}, ["body", "subject", "to"]),
+    "long": ("email_send_message", {"to": "a@example.org", "subject": "s", "body": "x" * 100_001}, ["body"]),
+    "thread": ("email_reply_to_thread", {"to": "a@example.org", "thread_id": "\n", "body": "b"}, ["thread_id"]),
+}
+
+
+async def test_a_refusal_names_every_wrong_argument_as_the_caller_called_it(settings: Settings) -> None:
+    async with opened(settings) as house:
+        for name, (tool, arguments, expected) in NAMED.items():
+            answer = await call(house, tool, **arguments)
+            assert sorted({one["field"] for one in answer["error"]["fields"]}) == expected, (name, answer)
+            assert not any(word in answer["error_message"] for word in ("delivery.", "request_context.")), name
+
+
 async def test_limits_and_circuits_hold_for_channel_tools_too(settings: Settings) -> None:
     tight = settings.model_copy(update={"limits": settings.limits.model_copy(update={"recipient_per_minute": 1})})
     async with opened(tight) as house:

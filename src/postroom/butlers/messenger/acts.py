@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from typing_extensions import TypedDict
 
-from postroom.butlers.messenger.desk import written
 from postroom.delivery.reading.file import DEFAULT_LIMIT, MAX_LIMIT, GroupBy
-from postroom.kernel.acts.declaration import EVERYONE, READS, Act, Answer, Call, Hints, Kind, Tool, act
+from postroom.kernel.acts.declaration import EVERYONE, READS, Act, Answer, Call, Hints, Kind, Tool, act, said
 from postroom.kernel.acts.reading import Whatever, judged, needed
 from postroom.kernel.values.errors import ErrorClass, PostroomError
 from postroom.message.acts import Recall, Revise
@@ -233,7 +232,6 @@ _MESSENGER: Final = frozenset({Kind.OPERATOR, Kind.ITSELF})
 _TIME: Final = "RFC 3339 with an offset, such as 2026-01-31T08:00:00Z; included in the range."
 _TEXT: Final = {"type": "string"}
 _UUID: Final = {"type": "string", "format": "uuid"}
-_NUMBER: Final = {"type": ["string", "integer"]}
 
 
 class _Looks(Act[Answer]):
@@ -484,15 +482,15 @@ class _Sends(Act[Answer]):
 
 
 class _InChat(_Sends[Answer]):
-    chat_id: Whatever = needed("A Telegram chat id or @username.", **_NUMBER)
+    chat_id: str | int = needed("A Telegram chat id or @username.")
 
 
 class _ToMessage(_InChat[Answer]):
-    message_id: Whatever = needed("The number of a message in that chat.", **_NUMBER)
+    message_id: str | int = needed("The number of a message in that chat.")
 
     async def answered(self, call: Desk, intent: Intent, **content: object) -> Any:
-        chat = written(self.chat_id)
-        thread = f"{chat}:{written(self.message_id)}"
+        chat = str(self.chat_id)
+        thread = f"{chat}:{self.message_id}"
         return await call.work.channel_tools.answer("telegram", intent, sender=chat, thread=thread, **content)
 
 
@@ -503,17 +501,17 @@ class SendTelegram(_InChat[NotifyResponse]):
     tried: do not send it again.
     """
 
-    text: Whatever = needed("What it says.", **_TEXT)
+    text: str = needed("What it says.")
 
     async def do(self, call: Desk) -> Any:
-        return await call.work.channel_tools.send("telegram", written(self.chat_id), message=self.text)
+        return await call.work.channel_tools.send("telegram", str(self.chat_id), message=self.text)
 
 
 @act(by=_MESSENGER, tool=Tool("telegram_reply_to_message", _SENDS, answers=_TOLD))
 class ReplyOnTelegram(_ToMessage[NotifyResponse]):
     """Send a text to a Telegram chat as a reply to one message in it."""
 
-    text: Whatever = needed("What it says.", **_TEXT)
+    text: str = needed("What it says.")
 
     async def do(self, call: Desk) -> Any:
         return await self.answered(call, Intent.REPLY, message=self.text)
@@ -523,15 +521,15 @@ class ReplyOnTelegram(_ToMessage[NotifyResponse]):
 class ReactOnTelegram(_ToMessage[NotifyResponse]):
     """Set one emoji as the reaction to a message in a Telegram chat."""
 
-    emoji: Whatever = needed("One emoji.", **_TEXT)
+    emoji: str = needed("One emoji.")
 
     async def do(self, call: Desk) -> Any:
         return await self.answered(call, Intent.REACT, message="", emoji=self.emoji)
 
 
 class _Mail(_Sends[Answer]):
-    to: Whatever = needed("One address.", **_TEXT)
-    body: Whatever = needed("What it says.", **_TEXT)
+    to: str = needed("One address.")
+    body: str = needed("What it says.")
 
 
 @act(by=_MESSENGER, tool=Tool("email_send_message", _SENDS, answers=_TOLD))
@@ -541,7 +539,7 @@ class SendMail(_Mail[NotifyResponse]):
     again.
     """
 
-    subject: Whatever = needed("Its subject.", **_TEXT)
+    subject: str = needed("Its subject.")
 
     async def do(self, call: Desk) -> Any:
         return await call.work.channel_tools.send("email", self.to, subject=self.subject, message=self.body)
@@ -551,13 +549,13 @@ class SendMail(_Mail[NotifyResponse]):
 class ReplyByMail(_Mail[NotifyResponse]):
     """Answer in an e-mail thread; the subject becomes `Re: …`."""
 
-    thread_id: Whatever = needed("The Message-ID of the mail that is answered.", **_TEXT)
-    subject: Whatever = judged("Instead of the thread's.", **_TEXT)
+    thread_id: str = needed("The Message-ID of the mail that is answered.")
+    subject: str | None = said("Instead of the thread's.")
 
     async def do(self, call: Desk) -> Any:
-        said = {"message": self.body, "subject": self.subject}
+        content = {"message": self.body, "subject": self.subject}
         return await call.work.channel_tools.answer(
-            "email", Intent.REPLY, sender=self.to, thread=self.thread_id, **said
+            "email", Intent.REPLY, sender=self.to, thread=self.thread_id, **content
         )
 
 

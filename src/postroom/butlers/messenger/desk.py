@@ -96,6 +96,21 @@ _WITHDRAWN: Final = {
 # The messenger's own ways to reach people; each is a notify.v1 on the one delivery path.
 
 ORIGIN: Final = "messenger"
+_CALLED: Final = {
+    "telegram": {
+        "recipient": "chat_id",
+        "message": "text",
+        "request_context.source_sender_identity": "chat_id",
+        "request_context.source_thread_identity": "message_id",
+    },
+    "email": {
+        "recipient": "to",
+        "message": "body",
+        "request_context.source_sender_identity": "to",
+        "request_context.source_thread_identity": "thread_id",
+    },
+}
+"""What their arguments are called in an envelope, which their callers have never seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,14 +120,11 @@ class ChannelTools:
     mint: Callable[[int], str]
     wait_seconds: float
 
-    async def send(self, channel: str, recipient: object, **content: object) -> Document:
-        """A missing recipient is a mistake here: these tools never mean "the owner"."""
-        named = "" if recipient is None else recipient
-        return await self._deliver(_envelope(channel, Intent.SEND, recipient=named, **content), self._request_id())
+    async def send(self, channel: str, recipient: str, **content: object) -> Document:
+        envelope = _envelope(channel, Intent.SEND, recipient=recipient, **content)
+        return await self._deliver(channel, envelope, self._request_id())
 
-    async def answer(
-        self, channel: str, intent: Intent, *, sender: object, thread: object, **content: object
-    ) -> Document:
+    async def answer(self, channel: str, intent: Intent, *, sender: str, thread: str, **content: object) -> Document:
         """In a conversation: there is no inbound request to name, so this call is its own."""
         request_id = self._request_id()
         context = {
@@ -123,13 +135,16 @@ class ChannelTools:
             "source_thread_identity": thread,
         }
         envelope = _envelope(channel, intent, **content) | {"request_context": context}
-        return await self._deliver(envelope, request_id)
+        return await self._deliver(channel, envelope, request_id)
 
     def _request_id(self) -> str:
         return self.mint(self.clock.now_us())
 
-    async def _deliver(self, envelope: Document, request_id: str) -> Document:
-        return await deliver_envelope(self.plane, envelope, request_id=request_id, wait_seconds=self.wait_seconds)
+    async def _deliver(self, channel: str, envelope: Document, request_id: str) -> Document:
+        names = _CALLED[channel]
+        return await deliver_envelope(
+            self.plane, envelope, request_id=request_id, wait_seconds=self.wait_seconds, names=names
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,8 +163,3 @@ def _envelope(channel: str, intent: Intent, **content: object) -> Document:
     given = {name: value for name, value in content.items() if value is not None}
     delivery = {"intent": str(intent), "channel": channel, **given}
     return {"schema_version": NOTIFY_V1, "origin_butler": ORIGIN, "delivery": delivery}
-
-
-def written(number: object) -> object:
-    """Chat and message ids are numbers to some callers and texts to others."""
-    return str(number) if isinstance(number, int) and not isinstance(number, bool) else number
