@@ -267,6 +267,12 @@ async def test_a_note_says_what_its_e_mail_waits_for_now(home: Path, monkeypatch
         await peer.close()
 
         done = await postroom_beside("why", note["notification_id"])
+        way = await postroom_beside("trace", note["notification_id"])
+        plan = await postroom_beside("attention", "plan", note["notice_id"])
+        read = f"{url}/notifications/{note['notification_id']}/read"
+        async with household.http.patch(read, headers=headers) as response:
+            assert response.status == 200
+        seen = await postroom_beside("why", note["notification_id"])
         none = {"quiet_hours_start": None, "quiet_hours_end": None}
         async with household.http.patch(f"{url}/notifications/preferences", json=none, headers=headers) as response:
             assert (await response.json())["warnings"] == []
@@ -274,6 +280,10 @@ async def test_a_note_says_what_its_e_mail_waits_for_now(home: Path, monkeypatch
 
     assert done.out.startswith("It is a note in the inbox of ada, stored ")
     assert "Of its e-mail copy: It is held because quiet hours are on; the next look is in " in done.out
+    assert (way.code, plan.code) == (1, 0), (way, plan)
+    assert "has left: `postroom why" in way.error and "Nothing is known" not in way.error
+    assert "to ada by email" in plan.out
+    assert "It was withdrawn and not sent." in seen.out and "until in" not in seen.out, seen
     assert "It is held because" not in freed.out
 
 

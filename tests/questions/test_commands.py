@@ -175,12 +175,17 @@ async def test_questions_are_listed_by_state_on_a_line_each(there: Living) -> No
     assert wrong.code == 2 and "did you mean" in wrong.error
 
 
-async def test_why_tells_where_a_question_was_shown_and_what_became_of_it(there: Living, home: Path) -> None:
+async def test_why_tells_where_a_question_was_shown_and_what_became_of_it(
+    there: Living, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await answered(there, Said(value="yes"), "Ship it?", "--options", "yes,no")
     ask_id = await opened(there)
 
     told = await postroom_beside("why", ask_id)
+    monkeypatch.setenv("POSTROOM_TOKEN", there.token("operator"))
+    way = await postroom_beside("trace", ask_id)
 
+    assert way.code == 0 and "delivered" in way.out, way
     assert told.code == 0 and told.out.count("\n") == 1
     assert told.out.startswith("health asked Sandbox owner “Ship it?” ")
     assert "answered “yes” via console" in told.out
@@ -218,7 +223,8 @@ async def test_what_is_wrong_is_said_in_one_sentence(there: Living, tmp_path: Pa
         ("answer", "x", "yes", "--decline"): "Give one of VALUE",
     }
     refused = {
-        ("ask", "Who?", "--to", "Nemo"): "no person is called",
+        ("ask", "Who?", "--to", "Nemo"): "no person is called “Nemo”.",
+        ("ask", "Who?", "--to", "Sandbox ownr"): "did you mean",
         ("ask", "Form?", "--form", f"@{tmp_path / 'none.json'}"): "cannot be read",
         ("wait", "--key", "never"): "nothing under the key 'never'",
         ("wait", "no-such-id"): "404",
@@ -227,6 +233,7 @@ async def test_what_is_wrong_is_said_in_one_sentence(there: Living, tmp_path: Pa
         for arguments, told in wrong.items():
             done = await postroom_beside(*arguments)
             assert (done.code, done.out) == (code, "") and told in done.error, (arguments, done)
+            assert not done.error.endswith(("?.", "..")), done
     assert await asking(there).listing(OPERATOR) == []
 
 

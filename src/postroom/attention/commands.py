@@ -25,6 +25,7 @@ from postroom.attention.acts import (
     NoticeAnswer,
     NoticesAnswer,
     PersonPlanAnswer,
+    PersonPlanItemBody,
     PlanAnswer,
     PlanItemBody,
     PlanNotice,
@@ -45,9 +46,9 @@ from postroom.kernel.acts.commands import Perform, Telling, add_command, as_json
 from postroom.kernel.acts.reading import made, read
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Database, Home, Json, bar, say, say_json
-from postroom.kernel.values.errors import Mistyped, SettingsError
+from postroom.kernel.values.errors import Mistyped, Refused, SettingsError
 from postroom.kernel.values.fields import Document
-from postroom.kernel.values.ids import parse_text
+from postroom.kernel.values.ids import is_uuid, parse_text
 from postroom.kernel.values.principal import OWNER
 from postroom.kernel.values.zones import said_moment
 from postroom.message.wishes import because
@@ -116,8 +117,19 @@ def plan(
     json: Json = False,
 ) -> None:
     """What will happen if no one does anything."""
-    one = made(PlanNotice, notice_id=what) if is_notice_id(what) else made(PlanPerson, person=what)
-    Telling(says=_plan_lines).tell(one, _performing(home, database), json)
+    perform = _performing(home, database)
+    of_notice = is_notice_id(what) or (is_uuid(what) and _is_copy(what, perform))
+    one = made(PlanNotice, notice_id=what) if of_notice else made(PlanPerson, person=what)
+    Telling(says=_plan_lines).tell(one, perform, json)
+
+
+def _is_copy(identifier: str, perform: Perform) -> bool:
+    """The e-mail copy of a note is a notice under the note's id, which in its form may be a person's."""
+    try:
+        perform(made(PlanNotice, notice_id=identifier))
+    except (ElsewhereError, Refused):
+        return False
+    return True
 
 
 @app.command("simulate")
@@ -196,10 +208,12 @@ def _plan_lines(answer: PlanAnswer | PersonPlanAnswer, perform: Perform) -> list
 
 
 def _plan_line(item: PlanItemBody, zone: str) -> str:
+    """Of a person's plan with the notice, which `postroom why` explains."""
+    which = f" (notice {item.notice_id})" if isinstance(item, PersonPlanItemBody) else ""
     where = f" to {item.where}" if item.where else ""
     why = f" ({because(item.why)})" if item.why else ""
     unless = f", unless {item.unless}" if item.unless else ""
-    return f"{moment_words(item.at, zone)}  {DECISION_WORDS[DecisionKind(item.what)].coming}{where}{why}{unless}"
+    return f"{moment_words(item.at, zone)}  {DECISION_WORDS[DecisionKind(item.what)].coming}{where}{why}{unless}{which}"
 
 
 def _notice(answer: NoticeAnswer) -> Any:

@@ -74,6 +74,8 @@ class Lookups:
         try:
             found = await self.database.read(lambda connection: _traced(connection, carried, origin))
         except NothingKnown:
+            if kept is None and origin is None:
+                await self._refuse_unsent(identifier)
             if kept is None:
                 raise
             found = RequestTrace(request_id=identifier)
@@ -84,6 +86,12 @@ class Lookups:
         view = await self.notices.notice(identifier)
         sends = view.sends if view is not None else ()
         return next((one.delivery_id for one in sends if one.delivery_id is not None), identifier)
+
+    async def _refuse_unsent(self, identifier: str) -> None:
+        """What is known and has no trace is not called unknown."""
+        known = await self.database.read(lambda connection: _has_reason(connection, identifier))
+        if known or await self.notices.notice(identifier) is not None:
+            raise NothingKnown(f"No message of '{identifier}' has left: `postroom why {identifier}` says where it is.")
 
     async def why(self, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
         of_note = await self.database.read(partial(_note_meant, identifier=identifier)) if origin is None else None
@@ -153,7 +161,23 @@ def _of_question(connection: Connection, now_us: int, identifier: str, origin: s
 
 
 def _traced(connection: Connection, identifier: str, origin: str | None) -> RequestTrace:
-    return _known(connection, _meant(connection, identifier, origin), origin)
+    meant = _meant(connection, identifier, origin)
+    cards = _of_cards(connection, meant) if origin is None else None
+    return cards or _known(connection, meant, origin)
+
+
+def _of_cards(connection: Connection, question_id: str) -> RequestTrace | None:
+    """Of a question the ways of its cards, one for each person and channel; None while none has left."""
+    found = story(connection, question_id)
+    sent = [one.delivery_id for one in found.presentations if one.delivery_id is not None] if found is not None else []
+    ways = [trace(connection, _request_id(connection, one)) for one in sent]
+    deliveries = [one for way in ways for one in way.deliveries]
+    hops = [one for way in ways for one in way.hops]
+    return RequestTrace(request_id=question_id, hops=hops, deliveries=deliveries) if deliveries else None
+
+
+def _has_reason(connection: Connection, identifier: str) -> bool:
+    return story(connection, identifier) is not None or note(connection, identifier) is not None
 
 
 def _note_meant(connection: Connection, identifier: str) -> str | None:

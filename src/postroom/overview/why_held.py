@@ -13,6 +13,7 @@ from postroom.inbox.model import Notification, Preferences, Terms
 from postroom.inbox.preferences import no_copy
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import record, to_text
+from postroom.kernel.values.principal import OPERATOR
 from postroom.kernel.values.zones import relative
 from postroom.message.wishes import HoldReason, because
 from postroom.questions.model import (
@@ -36,6 +37,7 @@ from postroom.questions.shapes import QuestionStory
 
 
 _K, _S = DecisionKind, NoticeState
+_HOLDS: Final = (_K.HOLD, _K.JOIN_DIGEST)
 _ENDS: Final = {
     _S.ACKNOWLEDGED: "It was acknowledged.",
     _S.UNANSWERED: "No one answered it, and it was given up.",
@@ -83,7 +85,7 @@ def _whereabouts(view: NoticeView, now_us: int) -> Iterator[str]:
 
 def _held(view: NoticeView, now_us: int) -> Iterator[str]:
     """Each time it was held, with the policy's reasons; what it waits for now comes later."""
-    holds = [one for one in view.decisions if one.kind in (_K.HOLD, _K.JOIN_DIGEST)]
+    holds = [one for one in view.decisions if one.kind in _HOLDS]
     past = holds[:-1] if view.state is _S.HELD else holds
     for one in past:
         yield f"It was held {relative(one.at_us, now_us)} because {_because(one.reasons)}{_until(one, view, now_us)}."
@@ -91,7 +93,7 @@ def _held(view: NoticeView, now_us: int) -> Iterator[str]:
 
 def _until(hold: Decision, view: NoticeView, now_us: int) -> str:
     """As it was meant, or what was decided before that, as when quiet hours are ended early."""
-    if hold.until_us is None:
+    if hold.until_us is None or (view.state in _NOT_SENT and hold.until_us > now_us):
         return ""
     later = [one.at_us for one in view.decisions if one.seq > hold.seq]
     return f", until {relative(min([hold.until_us, *later]), now_us)}"
@@ -107,7 +109,8 @@ def _waits(view: NoticeView, now_us: int) -> str:
 def _became(view: NoticeView) -> str:
     if (whole := _ENDS.get(view.state)) is not None:
         return whole
-    reasons = view.decisions[-1].reasons if view.decisions else ()
+    last = view.decisions[-1] if view.decisions else None
+    reasons = last.reasons if last is not None and last.kind not in _HOLDS else ()  # those of a hold ended nothing
     return f"{_NOT_SENT[view.state]}{f': {_because(reasons)}' if reasons else ''}."
 
 
@@ -179,7 +182,8 @@ class KeptNote:
 
 def why_note(kept: KeptNote, copy: NoticeView | None, *, terms: Terms, now_us: int) -> str:
     note = kept.note
-    told = [f"It is a note in the inbox of {note.user_id}, stored {relative(note.created_at_us, now_us)}."]
+    whose = "the owner" if note.user_id == OPERATOR.name else note.user_id
+    told = [f"It is a note in the inbox of {whose}, stored {relative(note.created_at_us, now_us)}."]
     told.append(_read(note, now_us))
     if note.snoozed_until_us is not None and note.snoozed_until_us > now_us:
         told.append(f"The person has put it out of sight; it comes back {relative(note.snoozed_until_us, now_us)}.")
@@ -269,10 +273,10 @@ def _unseen(question: Question, one: Presentation) -> str | None:
             return f"It may or may not have arrived {place}{reason}."
         case PresentationStatus.PLANNED if one.hold is Hold.APPROVAL:
             return f"It has not been shown {place} yet: it waits for an approval."
-        case PresentationStatus.PLANNED if one.hold in (Hold.IN_LINE, Hold.AWAY):
+        case PresentationStatus.PLANNED if one.reason:
             return f"It has not been shown {place} yet{reason}."
         case PresentationStatus.PLANNED:
-            return f"It is on its way {place}{reason}."
+            return f"It is on its way {place}."
         case PresentationStatus.SHOWN if 0 < one.revision < question.revision and question.is_open:
             return f"Its new words have not been shown {place} yet{reason}."
         case PresentationStatus.LEFT if is_left_open(one):

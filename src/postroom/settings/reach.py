@@ -157,7 +157,9 @@ class Elsewhere:
     def _refused(self, status: int, answer: dict[str, Any]) -> ElsewhereError:
         error = answer.get("error")
         told, code = (error.get("message"), error.get("code")) if isinstance(error, dict) else (error, None)
-        said = f"{self.url} answered {status}: {told or 'without a reason'}.{_NEXT_STEP.get(status, '')}"
+        reason = str(told or "without a reason")
+        end = "" if reason.endswith((".", "?")) else "."
+        said = f"{self.url} answered {status}: {reason}{end}{_NEXT_STEP.get(status, '')}"
         return ElsewhereError(said, code if isinstance(code, str) else _CODES.get(status, "refused"))
 
     def _sent(
