@@ -398,6 +398,21 @@ async def press_as_a_reader(house: Living, card: dict[str, Any], button: str) ->
         assert response.status == 200, await response.text()
 
 
+@pytest.mark.requirement("house:ntfy-buttons-answer")
+async def test_a_press_counts_once_and_only_for_the_topic_its_card_went_to(home: Path) -> None:
+    async with fakes() as services, living(home, LIFTED, QUICK, accounts_at(services)) as house:
+        await has_address(house, "ntfy", rank=1, address=OWNERS["ntfy"])
+        view = await ask(house, channels=["ntfy"])
+        action = (await on_the_topic(house, view, "Ship it?"))["body"]["actions"][0]
+        token, topic = action["body"].split()
+        for posted in (f"{token} bens-topic", f"{token[:-1]}? {topic}", f"yes {topic}", f"{token} {topic}"):
+            async with house.http.post(action["url"], data=posted) as response:
+                assert response.status == 200, await response.text()
+        await on_the_topic(house, view, "yes: answered by")
+
+        assert [one.verdict.kind for one in await parts(house).store.attempts(view.question.id)] == ["accepted"]
+
+
 @pytest.mark.requirement("messenger:provider-throttle-passthrough")
 async def test_a_message_waits_where_discord_has_said_that_it_takes_no_more_for_now(home: Path) -> None:
     async with fakes() as services, living(home, LIFTED, QUICK, accounts_at(services)) as house:

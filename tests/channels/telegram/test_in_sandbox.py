@@ -7,14 +7,13 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-import aiohttp
 import pytest
+from tests.channels.given import message_to, post
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.channels.telegram.channel import AnotherReader, Telegram
 from postroom.kernel.values.errors import OutcomeUncertain, ValidationError
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.delivery import Intent, Message
 from postroom.message.markup import Button, ButtonStyle, Markup, Revision
 from postroom.sandbox.records import SANDBOX_TOKEN, Callback, TelegramMessage
 from postroom.sandbox.server import Sandbox
@@ -31,20 +30,12 @@ async def telegram(sandbox: Sandbox) -> AsyncIterator[Telegram]:
 
 
 async def send(telegram: Telegram, **changes: Any) -> tuple[str, ...]:
-    given: dict[str, Any] = {"delivery_id": DeliveryId("d"), "intent": Intent.SEND, "address": "42", "text": "Ship it?"}
-    parts = telegram.prepare(Message(**(given | changes)))
+    parts = telegram.prepare(message_to("42", **changes))
     return tuple([(await telegram.send(part, 5.0)).provider_id for part in parts])
 
 
 def of(provider_ids: tuple[str, ...]) -> Revision:
     return Revision(delivery_id=DeliveryId("d"), provider_ids=provider_ids)
-
-
-async def post(sandbox: Sandbox, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    async with aiohttp.ClientSession() as http, http.post(f"{sandbox.bot_api_url}/sandbox/{path}", json=body) as answer:
-        assert answer.status == 200, await answer.text()
-        told: dict[str, Any] = await answer.json()
-        return told
 
 
 def shown(sandbox: Sandbox) -> list[tuple[str, bool]]:
