@@ -429,7 +429,7 @@ CARDS = {
     ),
     "held up": (
         card(PresentationStatus.PLANNED, failure="the limit"),
-        "It is on its way to Anna on telegram: the limit.",
+        "It has not been shown to Anna on telegram yet: the limit.",
     ),
     "left": (
         card(PresentationStatus.LEFT, revision=1),
