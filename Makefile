@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help up test check law bench bench-peers chaos screenshots moving-picture lock clean
+.PHONY: help up test quick check law bench bench-peers chaos screenshots moving-picture lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,14 @@ test: $(VENV)/.dev-installed $(VENV)/.examples-installed $(VENV)/.clients-instal
 	@$(BIN)/python -m pytest --collect-only -q >/dev/null & $(MAKE) --no-print-directory check && wait
 	@export TMPDIR=$$(sh scripts/quick-folder.sh) && \
 		$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+# The pure rules of all slices, and one message all the way through one household on SQLite.
+QUICK := tests/*/rules tests/*/test_rules.py tests/*/*/test_rules.py tests/*/test_*_rules.py tests/*/test_model.py \
+	"tests/household/test_household.py::test_a_message_travels_the_whole_way[sqlite-auto]"
+
+quick: $(VENV)/.dev-installed ## what to run at every save: pure rules with few examples, and one household; ARGS="-x"
+	@export TMPDIR=$$(sh scripts/quick-folder.sh) && exec $(BIN)/python -m pytest -q -r fE -n 2 --dist worksteal --no-services \
+		--hypothesis-profile quick $(QUICK) $(ARGS)
 
 chaos: $(VENV)/.dev-installed ## break everything on purpose and write what was lost into the docs; ARGS="--short --only kill"
 	@sh scripts/debian-packages.sh

@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["TZ"] = "UTC"  # the zone of households that name none is the machine's
-    property_tests.configure()
+    property_tests.configure(config.getoption("--hypothesis-profile"))
     quick_logs.configure()
     quick_fields.configure()
     quick_statements.configure()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.attention.histories import PLACES, URGENCY, History, book_of, engine, histories, policies
 from tests.attention.sample import DAY, MINUTE, accepted, at, empty
 from tests.attention.whole_simulation import simulate_whole
+from tests.property_tests import at_most
 
 from postroom.attention.reading import left_at
 from postroom.attention.rules.decide import decide
@@ -28,7 +29,7 @@ HISTORIES = int(os.environ.get("POSTROOM_HISTORIES", "100"))
 
 
 @pytest.mark.requirement("attention:oracle-agrees")
-@settings(max_examples=HISTORIES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=at_most(HISTORIES), deadline=None, suppress_health_check=list(HealthCheck))
 @given(histories())
 @pytest.mark.timeout(7200)
 def test_cut_to_what_each_event_concerns_the_run_is_the_same(history: History) -> None:
@@ -42,7 +43,7 @@ def test_cut_to_what_each_event_concerns_the_run_is_the_same(history: History) -
 # -- What must not change a log, and what must change it in one direction only --
 
 
-quickly = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+quickly = settings(max_examples=at_most(25), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.requirement("attention:extra-wakes")
