@@ -190,7 +190,6 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
         ({"state": "x" * 65_536}, "state"),
         ({"state": float("inf")}, "state"),
         ({"state": "\ud800"}, "state"),
-        ({"state": object()}, "state"),
         ({"idempotency_key": ""}, "idempotency_key"),
         ({"idempotency_key": "x" * 256}, "idempotency_key"),
         ({"resume": "go"}, "resume"),
