@@ -93,6 +93,9 @@ async def test_words_of_the_person_mute_and_snooze_and_are_confirmed(house: Livi
     await write(house, "/mute general 1h")
     await phone(house, "Muted general until")
     assert (await house.notify(butler="general", message="Hush"))["reasons"] == ["muted"]
+    await write(house, "/mute helth 1h")
+    await phone(house, "Nothing has come to you under that name so far.")
+    assert not [one for one in await house.received() if "Muted general" in one["text"] and "so far" in one["text"]]
     await write(house, "/mute general for a very long time")
     await write(house, "/mute a b")
     await phone(house, "Write /snooze 2h")

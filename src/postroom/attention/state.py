@@ -78,10 +78,10 @@ class Muting:
 
     def is_of(self, other: Muting) -> bool:
         """Whether this is what is muted again, or unmuted."""
-        return _same_sender(self.agent, other.agent) and self.what[1:] == other.what[1:]
+        return same_sender(self.agent, other.agent) and self.what[1:] == other.what[1:]
 
 
-def _same_sender(one: str | None, other: str | None) -> bool:
+def same_sender(one: str | None, other: str | None) -> bool:
     """People write `ci` where the household keeps `program:ci`."""
     if one is None or other is None or one == other:
         return one == other
@@ -284,7 +284,7 @@ class Silence(Muting):
 
     def covers(self, notice: AcceptedNotice, at_us: int) -> bool:
         lasts = self.until_us is None or self.until_us > at_us
-        is_from = self.agent is None or _same_sender(self.agent, notice.agent)
+        is_from = self.agent is None or same_sender(self.agent, notice.agent)
         labels = ((self.thread, notice.thread), (self.category, notice.category))
         return lasts and is_from and all(wanted is None or wanted == label for wanted, label in labels)
 

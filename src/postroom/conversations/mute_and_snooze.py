@@ -12,6 +12,7 @@ from typing import Final
 from postroom.attention.attention import Attention
 from postroom.attention.model import NoticeState
 from postroom.attention.reading import NoticeAct, NoticeView, read_button
+from postroom.attention.state import same_sender
 from postroom.conversations.history import StoredTalk
 from postroom.conversations.model import SentBefore
 from postroom.kernel.running.clock import Clock
@@ -33,6 +34,7 @@ LONGEST_SECONDS: Final = 30 * 86_400
 NOT_YOURS: Final = "This message is for another person."
 NOTHING: Final = "There is no message that this could be about."
 USAGE: Final = "Write /snooze 2h, or /mute NAME 2h; without a time it is an hour."
+_NEVER_WROTE: Final = "Nothing has come to you under that name so far."
 _COMMAND: Final = re.compile(r"\s*/(mute|snooze)(?:@\w+)?(\s.{0,400})?", re.ASCII | re.DOTALL | re.IGNORECASE)
 _NOBODYS: Final = OWN_AGENTS | {"messenger"}  # the household's own words: nothing to mute, nothing to put off
 _LENGTH: Final = re.compile(r"(\d{1,4})([mhd])", re.ASCII)
@@ -108,7 +110,8 @@ class NoticeEar:
         if any(_LIKE_LENGTH.fullmatch(one) for one in names):
             return USAGE
         if verb == "mute" and names:
-            return await self._mute(person, names[0], self.clock.now_us() + seconds(length))
+            said = await self._mute(person, names[0], self.clock.now_us() + seconds(length))
+            return said if await self._has_written(person, names[0]) else f"{said} {_NEVER_WROTE}"
         if (sent := await self._meant(words)) is None:
             return NOTHING
         views = [one for one in await self.attention.behind(sent.id) if _concerns(person, one)]
@@ -116,6 +119,10 @@ class NoticeEar:
             agents = {one.agent for one in views} or ({sent.by} - _NOBODYS)
             return await self._mute_one(person, sorted(agents), self.clock.now_us() + seconds(length))
         return await self._put_off(words, sent, views, person, length)
+
+    async def _has_written(self, person: Person, name: str) -> bool:
+        """Otherwise it may be a slip of the pen, and the one who is meant goes on."""
+        return any(same_sender(name, one) for one in (await self.attention.figures(person.id)).by_agent)
 
     async def _meant(self, words: InboundMessage) -> SentBefore | None:
         """What it replies to; without a reply, what the person has most likely before their eyes."""
