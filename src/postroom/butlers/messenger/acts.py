@@ -475,6 +475,20 @@ _TOLD: Final = ("status", "delivery", "error_message")
 """Of an answer, what a model goes by."""
 
 
+_IN_CHAT: Final = {
+    "recipient": "chat_id",
+    "message": "text",
+    "request_context.source_sender_identity": "chat_id",
+    "request_context.source_thread_identity": "message_id",
+}
+_IN_MAIL: Final = {
+    "recipient": "to",
+    "message": "body",
+    "request_context.source_sender_identity": "to",
+    "request_context.source_thread_identity": "thread_id",
+}
+
+
 class _Sends(Act[Answer]):
     @classmethod
     def refused(cls, error: PostroomError) -> Mapping[str, Any]:
@@ -491,7 +505,7 @@ class _ToMessage(_InChat[Answer]):
     async def answered(self, call: Desk, intent: Intent, **content: object) -> Any:
         chat = str(self.chat_id)
         thread = f"{chat}:{self.message_id}"
-        return await call.work.channel_tools.answer("telegram", intent, sender=chat, thread=thread, **content)
+        return await call.work.channel_tools.answer("telegram", intent, _IN_CHAT, sender=chat, thread=thread, **content)
 
 
 @act(by=_MESSENGER, tool=Tool("telegram_send_message", _SENDS, answers=_TOLD))
@@ -504,7 +518,7 @@ class SendTelegram(_InChat[NotifyResponse]):
     text: str = needed("What it says.")
 
     async def do(self, call: Desk) -> Any:
-        return await call.work.channel_tools.send("telegram", str(self.chat_id), message=self.text)
+        return await call.work.channel_tools.send("telegram", str(self.chat_id), _IN_CHAT, message=self.text)
 
 
 @act(by=_MESSENGER, tool=Tool("telegram_reply_to_message", _SENDS, answers=_TOLD))
@@ -542,7 +556,7 @@ class SendMail(_Mail[NotifyResponse]):
     subject: str = needed("Its subject.")
 
     async def do(self, call: Desk) -> Any:
-        return await call.work.channel_tools.send("email", self.to, subject=self.subject, message=self.body)
+        return await call.work.channel_tools.send("email", self.to, _IN_MAIL, subject=self.subject, message=self.body)
 
 
 @act(by=_MESSENGER, tool=Tool("email_reply_to_thread", _SENDS, answers=_TOLD))
@@ -555,7 +569,7 @@ class ReplyByMail(_Mail[NotifyResponse]):
     async def do(self, call: Desk) -> Any:
         content = {"message": self.body, "subject": self.subject}
         return await call.work.channel_tools.answer(
-            "email", Intent.REPLY, sender=self.to, thread=self.thread_id, **content
+            "email", Intent.REPLY, _IN_MAIL, sender=self.to, thread=self.thread_id, **content
         )
 
 

@@ -96,21 +96,6 @@ _WITHDRAWN: Final = {
 # The messenger's own ways to reach people; each is a notify.v1 on the one delivery path.
 
 ORIGIN: Final = "messenger"
-_CALLED: Final = {
-    "telegram": {
-        "recipient": "chat_id",
-        "message": "text",
-        "request_context.source_sender_identity": "chat_id",
-        "request_context.source_thread_identity": "message_id",
-    },
-    "email": {
-        "recipient": "to",
-        "message": "body",
-        "request_context.source_sender_identity": "to",
-        "request_context.source_thread_identity": "thread_id",
-    },
-}
-"""What their arguments are called in an envelope, which their callers have never seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,11 +105,14 @@ class ChannelTools:
     mint: Callable[[int], str]
     wait_seconds: float
 
-    async def send(self, channel: str, recipient: str, **content: object) -> Document:
+    async def send(self, channel: str, recipient: str, names: Mapping[str, str], **content: object) -> Document:
+        """`names` is what the tool's arguments are called in an envelope, which its caller has never seen."""
         envelope = _envelope(channel, Intent.SEND, recipient=recipient, **content)
-        return await self._deliver(channel, envelope, self._request_id())
+        return await self._deliver(envelope, self._request_id(), names)
 
-    async def answer(self, channel: str, intent: Intent, *, sender: str, thread: str, **content: object) -> Document:
+    async def answer(
+        self, channel: str, intent: Intent, names: Mapping[str, str], *, sender: str, thread: str, **content: object
+    ) -> Document:
         """In a conversation: there is no inbound request to name, so this call is its own."""
         request_id = self._request_id()
         context = {
@@ -135,13 +123,12 @@ class ChannelTools:
             "source_thread_identity": thread,
         }
         envelope = _envelope(channel, intent, **content) | {"request_context": context}
-        return await self._deliver(channel, envelope, request_id)
+        return await self._deliver(envelope, request_id, names)
 
     def _request_id(self) -> str:
         return self.mint(self.clock.now_us())
 
-    async def _deliver(self, channel: str, envelope: Document, request_id: str) -> Document:
-        names = _CALLED[channel]
+    async def _deliver(self, envelope: Document, request_id: str, names: Mapping[str, str]) -> Document:
         return await deliver_envelope(
             self.plane, envelope, request_id=request_id, wait_seconds=self.wait_seconds, names=names
         )

@@ -52,7 +52,7 @@ class Execute:
         started = self.clock.now_us()
         context: Mapping[str, Any] | None = None
         try:
-            route = parse_route(payload)
+            route = parse_route(payload, ORIGIN)
             context = route.request_context
             _check_router(caller)
             answer = await self._carry_out(caller, route, wait_seconds)
