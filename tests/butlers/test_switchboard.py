@@ -365,6 +365,17 @@ async def test_what_a_butler_has_accepted_is_accepted_even_if_it_cannot_be_noted
     assert [one["exc_info"] for one in logged] == [failure]
 
 
+async def test_a_lineage_that_cannot_be_taken_over_is_refused_and_not_made_fit(board: Board) -> None:
+    await board.register()
+    lineage = {"request_id": 7, "source_chanel": "telegram", "received_at": ["x"]}
+
+    answer = await board.switchboard.route(GENERAL, "health", "p", request_context=lineage)
+
+    named = [one["field"] for one in answer["error"]["fields"]]
+    assert sorted(named) == [f"request_context.{name}" for name in ("received_at", "request_id", "source_chanel")]
+    assert board.butler.calls == []
+
+
 @pytest.mark.parametrize(
     ("target", "request_id"), [("health", "a\x00b"), ("he\x00alth", "a")], ids=["lineage", "butler"]
 )

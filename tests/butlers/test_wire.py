@@ -80,7 +80,7 @@ ROUTE = notify_route(SEND)
 
 @pytest.mark.requirement("notify:messenger-routing-via-switchboard")
 def test_a_notify_travels_inside_a_route() -> None:
-    route = parse_route(ROUTE)
+    route = parse_route(ROUTE, "messenger")
 
     assert (route.request_id, route.sender) == ("r-1", "health")
     assert route.context == {"notify_request": SEND}
@@ -98,6 +98,9 @@ def test_a_notify_travels_inside_a_route() -> None:
         ("request_context.extra", 5, "request_context.extra"),
         ("input", [], "input"),
         ("input.prompt", None, "input.prompt"),
+        ("target.butler", "health", "target.butler"),
+        ("target.extra", 1, "target.extra"),
+        ("target", "messenger", "target"),
     ],
 )
 def test_a_wrong_route_is_refused_with_the_path(path: str, value: Any, field: str) -> None:
@@ -109,7 +112,7 @@ def test_a_wrong_route_is_refused_with_the_path(path: str, value: Any, field: st
     where[name] = value
 
     with pytest.raises(ValidationError) as caught:
-        parse_route(route)
+        parse_route(route, "messenger")
 
     assert [one.field for one in caught.value.fields] == [field]
 
@@ -125,7 +128,7 @@ def test_whatever_comes_is_a_route_or_a_validation_error() -> None:
             if not all(isinstance(route.get(name), dict) for name in ("request_context", "input")):
                 break
         try:
-            parse_route(route)
+            parse_route(route, "messenger")
         except ValidationError as error:
             assert error.fields
 

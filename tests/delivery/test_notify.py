@@ -355,6 +355,18 @@ async def test_nobody_can_speak_for_another_butler(home_life: Living) -> None:
     assert (row["origin_butler"], row["error_class"]) == ("health", "validation_error")
 
 
+async def test_a_request_is_not_found_again_under_a_blank_name(home_life: Living) -> None:
+    delivery = {"intent": "send", "channel": "telegram", "message": "Nameless", "recipient": "2009"}
+    envelope = {"schema_version": "notify.v1", "origin_butler": "health", "delivery": delivery}
+
+    answer = await home_life.call(
+        "switchboard", "deliver", {"notify_request": envelope, "request_id": "  "}, caller="health"
+    )
+
+    assert [one["field"] for one in answer["error"]["fields"]] == ["request_id"]
+    assert "Nameless" not in await home_life.texts()
+
+
 async def test_no_butler_can_go_past_the_switchboard(home_life: Living) -> None:
     with pytest.raises(TargetUnavailable, match="does not accept our token"):
         await home_life.call("messenger", "route.execute", {"route": {}}, caller="health")

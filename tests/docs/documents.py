@@ -77,7 +77,7 @@ def _notify_envelope(document: Mapping[str, Any]) -> None:
 
 
 def _route(document: Mapping[str, Any]) -> None:
-    route = parse_route(document)
+    route = parse_route(document, document["target"]["butler"])
     _notify_envelope(route.context["notify_request"])
     received_at, sender = document["request_context"]["received_at"], route.sender
     work = notify_request(route.context["notify_request"])

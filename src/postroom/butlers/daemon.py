@@ -96,7 +96,7 @@ class Butler:
         started = self.clock.now_us()
         request_context: Mapping[str, Any] = {}
         try:
-            route = parse_route(payload)
+            route = parse_route(payload, self.name)
             request_context = route.request_context
             session = await self.model().submit(
                 route.prompt,

@@ -10,7 +10,7 @@ from pydantic import Field
 from postroom.butlers.model import Registration, eligibility
 from postroom.butlers.wire import route_error
 from postroom.kernel.acts.declaration import BUTLERS, READS, Act, Answer, Call, Hints, Kind, Shape, Tool, act, said
-from postroom.kernel.acts.reading import Text, Whatever, needed
+from postroom.kernel.acts.reading import Stripped, Text, Whatever, needed
 from postroom.kernel.values.errors import PostroomError, error_answer
 from postroom.kernel.values.ids import to_text
 from postroom.message.acts import MessageAnswer, OpenAnswer
@@ -39,7 +39,7 @@ class DeliverEnvelope(Act[MessageAnswer]):
     """Hand a notify.v1 envelope to the messenger and answer with its notify_response.v1."""
 
     notify_request: Whatever = needed("The envelope; it speaks for its sender.", **_OBJECT)
-    request_id: Annotated[str, Field(max_length=128)] | None = said("Under which the outcome is found again.")
+    request_id: Annotated[Stripped, Field(max_length=128)] | None = said("Under which the outcome is found again.")
     wait_seconds: WaitSeconds = said(_WAIT, 20.0)
 
     @classmethod

@@ -16,6 +16,7 @@ from postroom.butlers.model import Eligibility, Registration, eligibility
 from postroom.butlers.wire import (
     ROUTE_V1,
     parse_within,
+    read_lineage,
     route_error,
 )
 from postroom.delivery.model import RefusedCall
@@ -37,7 +38,6 @@ from postroom.settings.peer import Peer
 
 TIMEOUT_SECONDS: Final = 30.0
 _TOOL: Final = "route.execute"
-_LINEAGE: Final = ("source_thread_identity", "subrequest_id", "segment_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,20 +125,20 @@ class Switchboard:
     ) -> Document:
         """The sender is the caller's principal, whatever the lineage says."""
         started = self.clock.now_us()
-        lineage = dict(request_context or {})
-        request_id = str(lineage.get("request_id") or self.mint(started))
+        request_id = self.mint(started)
         try:
-            _check(target, request_id)
+            _check(target)
+            lineage = {"request_id": request_id, **read_lineage(request_context or {})}
+            request_id = lineage["request_id"]
             found = await look_up(self.registry, target, started)
             route = {
                 "schema_version": ROUTE_V1,
                 "request_context": {
-                    **{name: str(lineage[name]) for name in _LINEAGE if lineage.get(name)},
-                    "request_id": request_id,
-                    "received_at": str(lineage.get("received_at") or to_text(self.clock.now_us())),
-                    "source_channel": str(lineage.get("source_channel") or "mcp"),
-                    "source_endpoint_identity": str(lineage.get("source_endpoint_identity") or "switchboard"),
-                    "source_sender_identity": str(lineage.get("source_sender_identity") or caller.name),
+                    "received_at": to_text(self.clock.now_us()),
+                    "source_channel": "mcp",
+                    "source_endpoint_identity": "switchboard",
+                    "source_sender_identity": caller.name,
+                    **lineage,
                 },
                 "input": {"prompt": prompt, "context": context},
                 "target": {"butler": found.name, "tool": _TOOL},
@@ -172,12 +172,11 @@ def _object(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _check(target: str, request_id: str) -> None:
+def _check(target: str) -> None:
     if target == "messenger":
         raise ValidationError("the messenger takes deliveries only: use notify")
-    for name, text in (("target_butler", target), ("request_context.request_id", request_id)):
-        if problem := text_problem(text):
-            raise ValidationError.of([FieldError(name, problem, "invalid_text")])
+    if problem := text_problem(target):
+        raise ValidationError.of([FieldError("target_butler", problem, "invalid_text")])
 
 
 # The switchboard's registry of butlers: who is in the household and when each was last alive.

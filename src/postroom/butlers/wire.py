@@ -15,7 +15,7 @@ from typing import Any, Final
 from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import FieldError, InternalError, PostroomError, ValidationError, error_object
-from postroom.kernel.values.fields import Document, Fields
+from postroom.kernel.values.fields import Document, Fields, without_none
 from postroom.kernel.values.ids import DeliveryId, is_uuid, record, to_text
 from postroom.kernel.values.principal import Principal, sender_of
 from postroom.message.channel import KnownChannels
@@ -102,6 +102,17 @@ _CONTEXT_FIELDS: Final = frozenset(
         "trace_context",
     }
 )
+_LINEAGE: Final = {
+    "request_id": 128,
+    "received_at": 64,
+    "source_channel": 64,
+    "source_endpoint_identity": 320,
+    "source_sender_identity": 320,
+    "source_thread_identity": 320,
+    "subrequest_id": 128,
+    "segment_id": 128,
+}
+"""What a route takes over from the request it is part of, and how long each may be."""
 _INPUT_FIELDS: Final = frozenset({"prompt", "context", "conversation_history"})
 
 
@@ -168,10 +179,25 @@ def messenger_route(work: Mapping[str, Any], *, request_id: str, received_at: st
     }
 
 
-def parse_route(payload: object) -> Route:
+def read_lineage(context: object) -> Document:
+    """Of the request that a route is part of, as far as the caller names it; raises ValidationError."""
+    fields = Fields(context, "request_context")
+    fields.refuse_unknown(_CONTEXT_FIELDS)
+    found = {name: fields.optional_text(name, maximum=most) for name, most in _LINEAGE.items()}
+    fields.finish()
+    return without_none(found)
+
+
+def parse_route(payload: object, butler: str) -> Route:
+    """Of a route to this butler."""
     top = Fields(payload, whole="route")
     top.refuse_unknown(_FIELDS)
     top.choice("schema_version", [ROUTE_V1])
+    if top.has("target"):
+        target = top.nested("target")
+        target.refuse_unknown(("butler", "tool"))
+        if target.text("butler", maximum=64) not in ("", butler):
+            target.complain("butler", f"is not {butler}, which this came to", "other_target")
     context = top.nested("request_context")
     context.refuse_unknown(_CONTEXT_FIELDS)
     request_id = context.text("request_id", maximum=128).strip()
