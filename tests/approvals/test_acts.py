@@ -333,6 +333,17 @@ async def test_a_rule_lets_the_next_ones_pass_until_it_is_used_up_or_revoked(hom
         assert (await gated.notify(**STRANGER))["status"] == "pending_approval"
 
 
+async def test_what_is_wrong_with_a_rule_is_named_where_it_stands_in_the_call(home: Path) -> None:
+    rule = {"bogus": 1, "max_uses": 0}
+    async with gated_household(home) as gated:
+        action_id = await approval_tools_parked(gated)
+        refused = await gated.decide("approve_action", action_id=action_id, create_rule=rule)
+        inside = await gated.decide("approve_action", action_id=action_id, create_rule={"constraints": {"chanel": "x"}})
+
+        named = [[one["field"] for one in answer["error"]["fields"]] for answer in (refused, inside)]
+        assert named == [["create_rule.bogus", "create_rule.max_uses"], ["create_rule.constraints.chanel"]]
+
+
 async def test_lists_go_page_by_page(home: Path) -> None:
     async with gated_household(home) as gated:
         ids = [await approval_tools_parked(gated) for _ in range(3)]

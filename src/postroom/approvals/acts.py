@@ -373,7 +373,7 @@ class ApproveAction(_Deciding[ApprovedAnswer]):
         """None, the one that suggests itself, or one with bounds of its own."""
         if isinstance(self.create_rule, bool):
             return RuleRequest() if self.create_rule else None
-        return parse_rule_request(self.create_rule)
+        return parse_rule_request(self.create_rule, "create_rule")
 
 
 @act(

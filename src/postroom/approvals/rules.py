@@ -163,14 +163,14 @@ async def previews(content: Content, files: FileContents | None) -> dict[str, st
 # ---- standing rules ----
 
 
-def parse_constraints(payload: object) -> dict[str, Constraint]:
+def parse_constraints(payload: object, path: str = "constraints") -> dict[str, Constraint]:
     """
     `{"recipient": {"type": "exact", "value": …}}`; a bare string is exact, whatever it holds.
 
     A star is a wildcard only where somebody wrote "pattern": an address or a text
     that happens to be a star stays what it is.
     """
-    fields = Fields(payload, "constraints")
+    fields = Fields(payload, path)
     fields.refuse_unknown(CONSTRAINABLE)
     constraints: dict[str, Constraint] = {}
     for name in CONSTRAINABLE:
@@ -329,8 +329,9 @@ class RuleRequest:
         return replace(rule, max_uses=1)
 
 
-def parse_rule_request(payload: object) -> RuleRequest:
-    fields = Fields(payload, whole="create_rule")
+def parse_rule_request(payload: object, path: str = "") -> RuleRequest:
+    """`path` is where in the call it stands."""
+    fields = Fields(payload, path, whole="create_rule")
     fields.refuse_unknown(("constraints", "description", "expires_at", "max_uses"))
     request = RuleRequest(
         description=fields.text("description", maximum=LONGEST_DESCRIPTION, required=False, blank=True).strip(),
@@ -340,7 +341,7 @@ def parse_rule_request(payload: object) -> RuleRequest:
     fields.finish()
     if not fields.has("constraints"):
         return request
-    return replace(request, constraints=parse_constraints(fields.raw("constraints")))
+    return replace(request, constraints=parse_constraints(fields.raw("constraints"), fields.path("constraints")))
 
 
 def _moment(fields: Fields) -> int | None:
