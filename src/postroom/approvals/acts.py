@@ -23,7 +23,6 @@ from postroom.approvals.rules import (
     written,
 )
 from postroom.kernel.acts.declaration import (
-    PEOPLE,
     READS,
     Act,
     Answer,
@@ -42,6 +41,7 @@ from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import PostroomError, Refused, error_answer, failure_document
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import to_text
+from postroom.kernel.values.principal import PEOPLE
 
 if TYPE_CHECKING:
     from postroom.approvals.approvals import Approvals

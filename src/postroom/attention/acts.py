@@ -12,8 +12,6 @@ from postroom.attention.model import DAYS, Preset, policy_mapping
 from postroom.attention.rules.policy import Absence, absence_mapping
 from postroom.kernel.acts.declaration import (
     CHANGES,
-    EVERYONE,
-    PEOPLE,
     Act,
     Answer,
     Call,
@@ -30,7 +28,7 @@ from postroom.kernel.acts.reading import At, Moment, Name, Whatever, judged, mom
 from postroom.kernel.values.errors import Mistyped
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import seconds, to_text
-from postroom.kernel.values.principal import OWNER
+from postroom.kernel.values.principal import EVERYONE, OWNER, PEOPLE
 from postroom.message.wishes import URGENCIES, Urgency
 
 if TYPE_CHECKING:

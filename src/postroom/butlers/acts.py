@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import Field
 
 from postroom.butlers.model import Session
-from postroom.kernel.acts.declaration import READS, Act, Answer, Call, Hints, Kind, Tool, act, said
+from postroom.kernel.acts.declaration import READS, Act, Answer, Call, Hints, Tool, act, said
 from postroom.kernel.acts.reading import Text, Whatever, judged, needed
 from postroom.kernel.values.errors import PostroomError, error_answer
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import to_text
+from postroom.kernel.values.principal import Kind
 from postroom.message.acts import MessageAct, Notify, OpenAnswer, ReminderAnswer
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from pydantic import Field
 
 from postroom.butlers.model import Registration, eligibility
 from postroom.butlers.wire import route_error
-from postroom.kernel.acts.declaration import BUTLERS, READS, Act, Answer, Call, Hints, Kind, Shape, Tool, act, said
+from postroom.kernel.acts.declaration import READS, Act, Answer, Call, Hints, Shape, Tool, act, said
 from postroom.kernel.acts.reading import Stripped, Text, Whatever, needed
 from postroom.kernel.values.errors import PostroomError, error_answer
 from postroom.kernel.values.ids import to_text
+from postroom.kernel.values.principal import BUTLERS, Kind
 from postroom.message.acts import MessageAnswer, OpenAnswer
 from postroom.message.wire import notify_error
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import fields
 
-from postroom.kernel.acts.declaration import PEOPLE, Act, Call, HttpRoute, Shape, act
+from postroom.kernel.acts.declaration import Act, Call, HttpRoute, Shape, act
 from postroom.kernel.http.answers import JsonObject
 from postroom.kernel.values.ids import to_text
+from postroom.kernel.values.principal import PEOPLE
 from postroom.message.channel import AccountHealth, Capabilities, ListedAccount
 
 

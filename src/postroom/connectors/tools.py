@@ -12,10 +12,11 @@ from postroom.intents.bodies import At, InboxAnswer
 from postroom.intents.directory import Acting
 from postroom.intents.envelope import AssistantCall
 from postroom.intents.model import Folder, IntentStatus, ReceiptWord, WaitingReason
-from postroom.kernel.acts.declaration import PEOPLE, READS, Act, Answer, Call, Hints, Kind, Shape, Tool, act, said
+from postroom.kernel.acts.declaration import READS, Act, Answer, Call, Hints, Shape, Tool, act, said
 from postroom.kernel.acts.reading import made
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import is_uuid
+from postroom.kernel.values.principal import PEOPLE, Kind
 from postroom.people.contacts import ConfirmContact, ResolveContact
 from postroom.people.model import InputMode
 

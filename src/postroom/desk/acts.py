@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from postroom.kernel.acts.declaration import EVERYONE, Act, act, said
+from postroom.kernel.acts.declaration import Act, act, said
 from postroom.kernel.acts.reading import wrong
+from postroom.kernel.values.principal import EVERYONE
 
 MESSAGE_LIMIT = 10_000
 TIMEOUT_SECONDS = (5, 300)

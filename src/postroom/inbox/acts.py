@@ -25,24 +25,13 @@ from postroom.inbox.model import (
 )
 from postroom.inbox.preferences import warnings_of
 from postroom.inbox.rules import Sent, cursor_after, identity, not_created, parse_cursor, whose, wrong
-from postroom.kernel.acts.declaration import (
-    PEOPLE,
-    Act,
-    Answer,
-    Call,
-    HttpRoute,
-    Kind,
-    Shape,
-    Tool,
-    act,
-    said,
-)
+from postroom.kernel.acts.declaration import Act, Answer, Call, HttpRoute, Shape, Tool, act, said
 from postroom.kernel.acts.reading import At, Name
 from postroom.kernel.acts.reading import wrong as malformed
 from postroom.kernel.values.errors import Code, PostroomError, Refused
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import parse_text
-from postroom.kernel.values.principal import Principal, Role
+from postroom.kernel.values.principal import PEOPLE, Kind, Principal, Role
 from postroom.kernel.values.zones import is_zone
 from postroom.message.delivery import Priority
 from postroom.message.outgoing import INBOX_AGENT

@@ -24,9 +24,9 @@ from postroom.intents.bodies import (
     ThreadAnswer,
 )
 from postroom.intents.model import UNANSWERED, Folder, IntentEnding, IntentStatus, Reminders
-from postroom.kernel.acts.declaration import EVERYONE, PEOPLE, Act, Answer, Call, Complain, HttpRoute, act, said
+from postroom.kernel.acts.declaration import Act, Answer, Call, Complain, HttpRoute, act, said
 from postroom.kernel.values.errors import Code, Refused
-from postroom.kernel.values.principal import agreed_key, checked_address
+from postroom.kernel.values.principal import EVERYONE, PEOPLE, agreed_key, checked_address
 
 if TYPE_CHECKING:
     from postroom.intents.directory import Acting

@@ -15,7 +15,6 @@ from pydantic import ConfigDict, create_model
 from typing_extensions import TypedDict
 
 from postroom.kernel.acts.declaration import (
-    EVERYONE,
     READS,
     Act,
     Answer,
@@ -24,7 +23,6 @@ from postroom.kernel.acts.declaration import (
     CommandOption,
     Hints,
     HttpRoute,
-    Kind,
     Made,
     Tool,
     act,
@@ -32,6 +30,7 @@ from postroom.kernel.acts.declaration import (
 from postroom.kernel.acts.reading import Whatever, judged, needed
 from postroom.kernel.values.errors import PostroomError, Refused, ValidationError, failure_document
 from postroom.kernel.values.ids import is_uuid
+from postroom.kernel.values.principal import EVERYONE, Kind
 from postroom.message.arguments import arguments_of
 from postroom.message.outgoing import Outgoing, RequestContext
 from postroom.message.wire import (

@@ -8,26 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from pydantic import Field
 
-from postroom.kernel.acts.declaration import (
-    EVERYONE,
-    HOUSEHOLDER,
-    Act,
-    Call,
-    Command,
-    CommandOption,
-    HttpRoute,
-    Kind,
-    Shape,
-    act,
-    said,
-)
+from postroom.kernel.acts.declaration import Act, Call, Command, CommandOption, HttpRoute, Shape, act, said
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.process import package_version
 from postroom.kernel.values.errors import Code, FieldError, Refused, StoreUnavailable
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import to_text
-from postroom.kernel.values.principal import Principal, Role, sender_of
+from postroom.kernel.values.principal import EVERYONE, HOUSEHOLDER, Kind, Principal, Role, sender_of
 from postroom.message.channel import ListedAccount
 from postroom.overview.audit import actors_of, cursor_of, read_cursor
 from postroom.overview.counts import StoredOverview, WaitingNow

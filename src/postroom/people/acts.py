@@ -9,21 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from postroom.conversations.model import HistoryLine, HistoryQuery, LineKind, WordsKept
-from postroom.kernel.acts.declaration import (
-    HOUSEHOLDER,
-    Act,
-    Answer,
-    Call,
-    Command,
-    CommandOption,
-    HttpRoute,
-    Kind,
-    Shape,
-    act,
-    said,
-)
+from postroom.kernel.acts.declaration import Act, Answer, Call, Command, CommandOption, HttpRoute, Shape, act, said
 from postroom.kernel.values.errors import Code, FieldError, Mistyped, Refused
 from postroom.kernel.values.ids import to_text
+from postroom.kernel.values.principal import HOUSEHOLDER, Kind
 from postroom.message.delivery import Closing
 from postroom.people.model import MAX_ADDRESSES, MAX_NAME_CHARACTERS, NewPerson, PersonAddress, PersonRole
 

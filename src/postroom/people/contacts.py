@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from postroom.kernel.acts.declaration import EVERYONE, Answer, Call, Complain, HttpRoute, Shape, act, said
+from postroom.kernel.acts.declaration import Answer, Call, Complain, HttpRoute, Shape, act, said
 from postroom.kernel.values.errors import Code, Refused
-from postroom.kernel.values.principal import checked_address
+from postroom.kernel.values.principal import EVERYONE, checked_address
 from postroom.people.acts import ForgottenAnswer, Limit, Moment, Name, PeopleAct
 from postroom.people.import_cards import CardFormat, cards_in
 from postroom.people.model import ConfirmSource, DecisionMode, InputMode, MatchType, NewPerson, Person, first_on

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, asse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from postroom.kernel.acts.declaration import (
-    EVERYONE,
-    PEOPLE,
     READS,
     Act,
     Answer,
@@ -36,7 +34,7 @@ from postroom.kernel.values.errors import (
     failure_document,
 )
 from postroom.kernel.values.fields import json_size
-from postroom.kernel.values.principal import MAX_KEY_CHARACTERS
+from postroom.kernel.values.principal import EVERYONE, MAX_KEY_CHARACTERS, PEOPLE
 from postroom.message.delivery import Format
 from postroom.message.wire import argument_error
 from postroom.message.wishes import Urgency

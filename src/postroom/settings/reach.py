@@ -88,7 +88,8 @@ def _text(value: Any) -> Any:
 def _answer_from(one: Act[Answer], answer: Any) -> Answer:
     from postroom.kernel.acts.reading import answer_of
 
-    return answer_of(type(one)).validate_json(json.dumps(answer))
+    found: Answer = answer_of(type(one)).validate_json(json.dumps(answer))
+    return found
 
 
 # -- A household elsewhere, by POSTROOM_URL and POSTROOM_TOKEN ---

@@ -13,14 +13,14 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
 from postroom.agents.coding import card as agent_card
 from postroom.agents.coding.card import AgentAsk, AgentCard, AgentWish, JsonObject, TooLong, answers_of, permission_of
-from postroom.kernel.acts.declaration import EVERYONE, PEOPLE, Act, act, words_of
+from postroom.kernel.acts.declaration import Act, act, words_of
 from postroom.kernel.acts.reading import Whatever, arguments_schema, judged, made, read
 from postroom.kernel.guard.tools import GuardedServer, Inside, caller
 from postroom.kernel.serving.mcp import unchecked_tool
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.fields import text_problem
-from postroom.kernel.values.principal import Principal
+from postroom.kernel.values.principal import EVERYONE, PEOPLE, Principal
 from postroom.questions.acts import AskPeople
 from postroom.questions.model import Question, QuestionAnswer
 from postroom.questions.questions import Asking

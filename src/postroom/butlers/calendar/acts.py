@@ -19,9 +19,10 @@ from postroom.butlers.calendar.calendar import (
     parse_span,
     time_zone,
 )
-from postroom.kernel.acts.declaration import Act, Answer, Call, Hints, Kind, Tool, act, said
+from postroom.kernel.acts.declaration import Act, Answer, Call, Hints, Tool, act, said
 from postroom.kernel.acts.reading import wrong
 from postroom.kernel.values.errors import PostroomError, Refused, ValidationError, error_answer, error_object
+from postroom.kernel.values.principal import Kind
 
 if TYPE_CHECKING:
     from postroom.butlers.calendar.module import CalendarModule

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from typing_extensions import TypedDict
 
 from postroom.delivery.reading.file import DEFAULT_LIMIT, MAX_LIMIT, GroupBy
-from postroom.kernel.acts.declaration import EVERYONE, READS, Act, Answer, Call, Hints, Kind, Tool, act, said
+from postroom.kernel.acts.declaration import READS, Act, Answer, Call, Hints, Tool, act, said
 from postroom.kernel.acts.reading import Whatever, judged, needed
 from postroom.kernel.values.errors import ErrorClass, PostroomError
+from postroom.kernel.values.principal import EVERYONE, Kind
 from postroom.message.acts import Recall, Revise
 from postroom.message.delivery import Intent, Status
 from postroom.message.wire import notify_error

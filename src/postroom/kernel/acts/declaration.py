@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from inspect import cleandoc
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, TypeVar
@@ -23,7 +22,7 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from postroom.kernel.values.errors import Code, PostroomError, failure_document
-from postroom.kernel.values.principal import Principal, Role
+from postroom.kernel.values.principal import Kind, Principal, kind_of
 
 Answer = TypeVar("Answer")
 Work = TypeVar("Work")
@@ -31,38 +30,6 @@ Made = TypeVar("Made", bound="type[Act[Any]]")
 Complain = Callable[[str, str, str], None]
 """Of a field, in words, with a code."""
 _NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
-
-# Who calls. Which kinds may is the act's; whose things they may touch, the work decides.
-
-
-class Kind(StrEnum):
-    """A role, or one that is told apart here."""
-
-    OPERATOR = "operator"
-    OWNER = "owner"
-    PERSON = "person"
-    USER = "user"
-    PROGRAM = "program"
-    CONNECTOR = "connector"
-    ITSELF = "itself"  # the butler at its own server
-    SWITCHBOARD = "switchboard"
-    BUTLER = "butler"
-
-
-EVERYONE: Final = frozenset(Kind)
-PEOPLE: Final = frozenset({Kind.OPERATOR, Kind.OWNER, Kind.PERSON, Kind.USER})
-HOUSEHOLDER: Final = frozenset({Kind.OPERATOR, Kind.OWNER})
-BUTLERS: Final = frozenset({Kind.OPERATOR, Kind.ITSELF, Kind.SWITCHBOARD, Kind.BUTLER})
-
-
-def kind_of(caller: Principal, server: str = "") -> Kind:
-    """`server` is the butler whose server is called, if one is."""
-    if caller.is_owner and caller.role is Role.PERSON:
-        return Kind.OWNER
-    if caller.role is Role.BUTLER and caller.name in (server, "switchboard"):
-        return Kind.ITSELF if caller.name == server else Kind.SWITCHBOARD
-    return Kind(caller.role)
-
 
 # Where an act is reached.
 

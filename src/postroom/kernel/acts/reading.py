@@ -13,7 +13,7 @@ from pydantic import ValidationError as Invalid
 from pydantic.json_schema import DEFAULT_REF_TEMPLATE, GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticCustomError, to_json
 
-from postroom.kernel.acts.declaration import Act, Answer, Command, HttpRoute, Tool, names_at
+from postroom.kernel.acts.declaration import Act, Command, HttpRoute, Tool, names_at
 from postroom.kernel.values.errors import FieldError, Refused
 from postroom.kernel.values.fields import did_you_mean, field_error, nearest, printable, unsendable
 from postroom.kernel.values.ids import parse_text, to_text
@@ -243,19 +243,10 @@ def arguments_schema(kind: type[Act[Any]], door: Door = None) -> JsonSchemaValue
 
 
 @cache
-def answer_type(kind: type[Act[Any]]) -> Any:
-    """The type between the brackets of `Act[...]`."""
+def answer_of(kind: type[Act[Any]]) -> TypeAdapter[Any]:
+    """Of the type between the brackets of `Act[...]`."""
     arguments = (one.__pydantic_generic_metadata__["args"] for one in kind.__mro__ if issubclass(one, Act))
-    return next(found[0] for found in arguments if found and found[0] is not Any)
-
-
-@cache
-def _adapter(kind: type[Act[Any]]) -> TypeAdapter[Any]:
-    return TypeAdapter(answer_type(kind))
-
-
-def answer_of(kind: type[Act[Answer]]) -> TypeAdapter[Answer]:
-    return cast("TypeAdapter[Answer]", _adapter(kind))
+    return TypeAdapter(next(found[0] for found in arguments if found and found[0] is not Any))
 
 
 def answer_schema(kind: type[Act[Any]], reference: str = DEFAULT_REF_TEMPLATE) -> JsonSchemaValue:

@@ -10,13 +10,14 @@ import structlog
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 
-from postroom.kernel.acts.declaration import Act, Call, Hints, Tool, kind_of, words_of
+from postroom.kernel.acts.declaration import Act, Call, Hints, Tool, words_of
 from postroom.kernel.acts.reading import answer_of, arguments_schema, read, tool_answer_schema
 from postroom.kernel.guard.tools import GuardedServer, Inside, Rule, caller
 from postroom.kernel.serving.mcp import Tool as MadeTool
 from postroom.kernel.serving.mcp import unchecked_tool
 from postroom.kernel.values.errors import InternalError, PostroomError
 from postroom.kernel.values.fields import strict_json
+from postroom.kernel.values.principal import kind_of
 
 _log = structlog.get_logger("postroom.acts")
 

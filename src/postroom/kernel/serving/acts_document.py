@@ -9,7 +9,7 @@ from typing import Any, Final
 from fastapi import FastAPI
 
 from postroom.kernel.acts.declaration import Act, HttpRoute, words_of
-from postroom.kernel.acts.reading import answer_schema, answer_type, arguments_schema
+from postroom.kernel.acts.reading import answer_schema, arguments_schema
 from postroom.kernel.acts.routes import ActRoute, operation_of
 from postroom.kernel.serving.json_door import add_to_document, failures
 
@@ -38,7 +38,7 @@ def _described(kind: type[Act[Any]], route: HttpRoute, components: dict[str, Any
     properties, required = schema["properties"], schema.get("required", [])
     in_url = {name: one for name, one in properties.items() if route.is_in_path(name) or route.is_in_query(name)}
     answer: dict[str, Any] = {"description": "OK"}
-    if answer_type(kind) is not None:
+    if answer_schema(kind) != {"type": "null"}:
         media = "text/event-stream" if route.streams else "application/json"
         answer["content"] = {media: {"schema": _answer_schema(kind, components)}}
     described: dict[str, Any] = {

@@ -117,6 +117,38 @@ class SessionPrincipal(Principal):
     session_id: SessionId
 
 
+# The kinds of callers, as acts name them. Which may is the act's; whose things they may touch, the work decides.
+
+
+class Kind(StrEnum):
+    """A role, or one that is told apart here."""
+
+    OPERATOR = "operator"
+    OWNER = "owner"
+    PERSON = "person"
+    USER = "user"
+    PROGRAM = "program"
+    CONNECTOR = "connector"
+    ITSELF = "itself"  # the butler at its own server
+    SWITCHBOARD = "switchboard"
+    BUTLER = "butler"
+
+
+EVERYONE: Final = frozenset(Kind)
+PEOPLE: Final = frozenset({Kind.OPERATOR, Kind.OWNER, Kind.PERSON, Kind.USER})
+HOUSEHOLDER: Final = frozenset({Kind.OPERATOR, Kind.OWNER})
+BUTLERS: Final = frozenset({Kind.OPERATOR, Kind.ITSELF, Kind.SWITCHBOARD, Kind.BUTLER})
+
+
+def kind_of(caller: Principal, server: str = "") -> Kind:
+    """`server` is the butler whose server is called, if one is."""
+    if caller.is_owner and caller.role is Role.PERSON:
+        return Kind.OWNER
+    if caller.role is Role.BUTLER and caller.name in (server, "switchboard"):
+        return Kind.ITSELF if caller.name == server else Kind.SWITCHBOARD
+    return Kind(caller.role)
+
+
 # Whom an address of ours names.
 
 
