@@ -51,7 +51,6 @@ class Wrote:
     text: str = field(repr=False)
     author: str | None = None
     reply_to: str | None = None
-    is_bot: bool = False
     files: Sequence[ArrivedFile] = ()
     host: str = ""
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 from postroom.kernel.running.clock import Clock
 from postroom.sandbox.ledger import LedgerFile
 from postroom.sandbox.server import Sandbox, SandboxOptions
 from tests.fakes.control import FaceControl
-from tests.fakes.face import FaceParts
-from tests.fakes.known import FACES
+from tests.fakes.discord.face import DiscordFace
+from tests.fakes.face import FaceParts, SandboxFace
 from tests.fakes.ledger import FACE_TABLES, FaceLedger
+from tests.fakes.ntfy.face import NtfyFace
+from tests.fakes.slack.face import SlackFace
+
+FACES: Final[Mapping[str, Callable[[FaceParts], SandboxFace]]] = MappingProxyType(
+    {"slack": SlackFace, "discord": DiscordFace, "ntfy": NtfyFace}
+)
 
 
 class Fakes(Sandbox):

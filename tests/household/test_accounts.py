@@ -419,7 +419,7 @@ async def test_a_message_waits_where_discord_has_said_that_it_takes_no_more_for_
         await has_address(house, "discord", rank=1, address=OWNERS["discord"])
         discord = services.faces["discord"]
         assert isinstance(discord, DiscordFace)
-        discord.pace.full_seconds = 60.0
+        discord.rest.full_seconds = 60.0
         first = await house.notify(channel="discord", message="One")
         second = await house.notify(channel="discord", message="Two", wait_seconds=0)
 

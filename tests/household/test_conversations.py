@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from postroom.channels import shared
+from postroom.channels import provider
 from postroom.channels.slack.listening import WORDS
 from postroom.conversations.texts import ENGLISH, GERMAN
 from postroom.household.delivery import opened_lookups
@@ -418,7 +418,7 @@ async def test_a_photo_sent_elsewhere_reaches_the_butler_with_its_caption(house:
 async def test_what_is_too_large_elsewhere_is_said_and_the_words_go_on(
     house: Talking, channel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared, "_MOST_FILE_BYTES", 100_000)
+    monkeypatch.setattr(provider, "_MOST_FILE_BYTES", 100_000)
     place, words = {"slack": "U8", "discord": "user:8"}[channel], f"No film over {channel}."
     asked = "/general " + script(reply(words, channel=channel))
     film = sent(bytes(100_001), f"{channel}.mp4")

@@ -159,34 +159,3 @@ async def test_a_bot_can_get_a_file_back_by_its_id(sandbox: Fakes) -> None:
     assert (await get(sandbox, "/bot1:a/getFile?file_id=other"))[0] == 400
     assert (await get(sandbox, "/file/bot1:a/documents/none"))[0] == 404
     assert (await get(sandbox, "/file/botno/documents/none"))[0] == 401
-
-
-async def test_slack_shows_nothing_before_it_is_published(sandbox: Fakes) -> None:
-    async with aiohttp.ClientSession(headers={"Authorization": "Bearer xoxb-1"}) as http:
-        api = f"{sandbox.bot_api_url}/api"
-        asked = await (
-            await http.post(f"{api}/files.getUploadURLExternal", data={"filename": "a.txt", "length": "1"})
-        ).json()
-        early = await (
-            await http.post(
-                f"{api}/files.completeUploadExternal",
-                json={"files": [{"id": asked["file_id"]}], "channel_id": "C1"},
-            )
-        ).json()
-        short = await http.post(asked["upload_url"], data=b"two")
-
-    assert (early["error"], short.status) == ("file_not_found", 400)
-    assert await attachments(sandbox, "slack") == []
-
-
-async def test_files_larger_than_a_service_takes_are_refused_there(sandbox: Fakes) -> None:
-    form = aiohttp.FormData({"payload_json": "{}"})
-    form.add_field("files[0]", b"x" * (10 * 2**20 + 1), filename="large.bin")
-    async with aiohttp.ClientSession() as http:
-        bot = {"Authorization": "Bot a.b.c"}
-        discord = await http.post(f"{sandbox.bot_api_url}/api/v10/channels/1000/messages", data=form, headers=bot)
-        ntfy = await http.put(
-            f"{sandbox.bot_api_url}/ntfy/anna", data=b"x" * (15 * 2**20 + 1), headers={"Filename": "a"}
-        )
-
-    assert (discord.status, ntfy.status) == (413, 413)

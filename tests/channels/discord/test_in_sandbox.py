@@ -70,7 +70,7 @@ async def test_a_direct_message_is_answered_there_and_edited_there(sandbox: Fake
     assert isinstance(event, InboundMessage)
     assert (event.text, event.replies_to, event.alone) == ("Yes, ship", receipt.provider_id, True)
     assert (event.sender, event.places) == ("user:7", (receipt.conversation, "user:7"))
-    [kept] = await shown(sandbox, place="user:7")
+    [kept] = await shown(sandbox, place=receipt.conversation)
     assert (kept["text"], kept["earlier_texts"], kept["buttons"]) == ("Answered: yes", ["Ship it?"], [])
 
 

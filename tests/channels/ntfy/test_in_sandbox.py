@@ -30,7 +30,7 @@ async def send(ntfy: Ntfy, **changes: Any) -> list[Receipt]:
 
 
 async def on_the_phone(sandbox: Fakes, topic: str = "anna") -> list[dict[str, Any]]:
-    url = f"{sandbox.bot_api_url}/sandbox/ntfy/messages?topic={topic}"
+    url = f"{sandbox.bot_api_url}/sandbox/ntfy/messages?place={topic}"
     async with aiohttp.ClientSession() as http, http.get(url) as answer:
         return [one for one in (await answer.json())["messages"] if not one["deleted"]]
 

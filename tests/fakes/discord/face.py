@@ -7,12 +7,10 @@ from typing import Any
 
 from aiohttp import web
 
-from postroom.sandbox.records import invalid
 from tests.fakes.discord.form import every_button
 from tests.fakes.discord.gateway import GatewayDoor
-from tests.fakes.discord.objects import BOTS_MARK, HOST, created
-from tests.fakes.discord.pace import BotPace
-from tests.fakes.discord.places import SOMEBODY, channel_of, is_person, person_in, snowflake
+from tests.fakes.discord.objects import HOST, created
+from tests.fakes.discord.places import SOMEBODY, channel_of, person_in, snowflake
 from tests.fakes.discord.presses import DiscordPresses
 from tests.fakes.discord.rest import DiscordRest
 from tests.fakes.discord.room import Room
@@ -27,19 +25,17 @@ class DiscordFace:
 
     def __init__(self, parts: FaceParts) -> None:
         self._parts = parts
-        self._sessions = BotSessions(parts.clock.now_us)
+        self._sessions = BotSessions()
         self._presses = DiscordPresses(parts.clock)
-        self.pace = BotPace(parts.clock.now_us)
-        self._rest = DiscordRest(parts, Room(parts, self._sessions), self._presses, self.pace)
+        self.rest = DiscordRest(parts, Room(parts, self._sessions), self._presses)
         self._gateway = GatewayDoor(self._sessions, parts.stopping)
-        self._shown = ByAddress(parts.ledger)
 
     @property
     def ledger(self) -> FaceLedger:
-        return self._shown
+        return self._parts.ledger
 
     def routes(self) -> Sequence[web.RouteDef]:
-        return [*self._gateway.routes(), *self._rest.routes()]
+        return [*self._gateway.routes(), *self.rest.routes()]
 
     def buttons(self, message: FaceMessage) -> Sequence[FaceButton]:
         return [
@@ -49,19 +45,12 @@ class DiscordFace:
 
     async def written(self, wrote: Wrote) -> FaceMessage:
         channel_id = channel_of(wrote.place)
-        if channel_id is None:
-            raise invalid("place", "must be the number of a channel, or user: and a person's number", "invalid")
-        if wrote.reply_to is not None and self._parts.ledger.find(wrote.reply_to, channel_id) is None:
-            raise invalid("reply_to_message_id", "no such message", "not_found")
         now_us = self._parts.clock.now_us()
         kept_files = [self._parts.files.keep(one).listing() for one in wrote.files]
         kept = self._parts.ledger.keep(
             place=channel_id,
             text=wrote.text,
-            body={
-                **({BOTS_MARK: True} if wrote.is_bot else {}),
-                **({HOST: wrote.host, KEPT_FILES: kept_files} if kept_files else {}),
-            },
+            body={HOST: wrote.host, KEPT_FILES: kept_files} if kept_files else {},
             name=lambda number: snowflake(now_us, number),
             now_us=now_us,
             from_person=True,
@@ -88,31 +77,6 @@ class DiscordFace:
             self._parts.ledger.edit(now, now.text, {**now.body, "presses": presses})
 
 
-class ByAddress(FaceLedger):
-    """For a person at the sandbox a direct channel is also called `user:` and the person's number."""
-
-    def __init__(self, ledger: FaceLedger) -> None:
-        super().__init__(ledger._file, ledger._face)
-
-    def find(self, message_id: str, place: str | None = None) -> FaceMessage | None:
-        return super().find(message_id, _channel(place))
-
-    def messages(
-        self, *, from_person: bool | None = None, place: str | None = None, since: int | None = None, limit: int = 1000
-    ) -> list[FaceMessage]:
-        return super().messages(from_person=from_person, place=_channel(place), since=since, limit=limit)
-
-
-def _channel(place: str | None) -> str | None:
-    return place if place is None else channel_of(place) or place
-
-
 def _person(given: str | None, channel_id: str) -> str:
     """In a direct channel there is one."""
-    there = person_in(channel_id)
-    person = (given or there or SOMEBODY).removeprefix("user:")
-    if not is_person(person):
-        raise invalid("from_id", "must be a person's number", "invalid")
-    if there is not None and person != there:
-        raise invalid("from_id", "is not in this direct channel", "not_allowed")
-    return person
+    return (given or person_in(channel_id) or SOMEBODY).removeprefix("user:")

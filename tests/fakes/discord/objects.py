@@ -9,20 +9,18 @@ from tests.fakes.discord.places import BOT_ID, SERVER_ID, person_in
 from tests.fakes.record import FaceMessage, PressedKey
 
 BOT: Final[dict[str, Any]] = {"id": BOT_ID, "username": "sandbox", "discriminator": "0", "bot": True}
-BOTS_MARK: Final = "from_is_bot"
 HOST: Final = "sandbox_host"
 
 
-def user(number: str, *, is_bot: bool = False) -> dict[str, Any]:
-    return {"id": number, "username": f"person{number}", "discriminator": "0"} | ({"bot": True} if is_bot else {})
+def user(number: str) -> dict[str, Any]:
+    return {"id": number, "username": f"person{number}", "discriminator": "0"}
 
 
 def message_object(message: FaceMessage) -> dict[str, Any]:
-    author = user(message.author, is_bot=bool(message.body.get(BOTS_MARK))) if message.from_person else BOT
     told: dict[str, Any] = {
         "id": message.message_id,
         "channel_id": message.place,
-        "author": author,
+        "author": user(message.author) if message.from_person else BOT,
         "content": message.text,
         "timestamp": to_text(message.at_us),
         "edited_timestamp": to_text(message.at_us) if message.earlier else None,

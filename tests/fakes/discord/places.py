@@ -23,10 +23,6 @@ def is_number(text: object) -> bool:
     return isinstance(text, str) and bool(_NUMBER.fullmatch(text))
 
 
-def is_person(text: object) -> bool:
-    return isinstance(text, str) and is_number(text) and int(text) < _PEOPLE
-
-
 def direct_channel(person: str) -> str:
     return str(_DIRECT + int(person))
 
@@ -37,12 +33,10 @@ def person_in(channel_id: str) -> str | None:
     return str(number) if 0 < number < _PEOPLE else None
 
 
-def channel_of(place: str) -> str | None:
+def channel_of(place: str) -> str:
     """A channel's number, or `user:` and a person's."""
     person = place.removeprefix("user:")
-    if person != place:
-        return direct_channel(person) if is_person(person) else None
-    return place if is_number(place) else None
+    return place if person == place else direct_channel(person)
 
 
 def snowflake(now_us: int, number: int) -> str:

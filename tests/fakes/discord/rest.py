@@ -10,12 +10,10 @@ from aiohttp import web
 from postroom.sandbox.faults import cut
 from tests.fakes.discord.gateway import PATH
 from tests.fakes.discord.objects import BOT
-from tests.fakes.discord.pace import BotPace
-from tests.fakes.discord.places import direct_channel, is_person
+from tests.fakes.discord.places import direct_channel
 from tests.fakes.discord.presses import DiscordPresses
-from tests.fakes.discord.refusal import DiscordRefusal, by_status, slow_down
+from tests.fakes.discord.refusal import DiscordRefusal, by_status
 from tests.fakes.discord.room import Room
-from tests.fakes.discord.tokens import token_in
 from tests.fakes.discord.uploads import read_form, read_json
 from tests.fakes.face import FaceParts
 
@@ -28,17 +26,16 @@ Handle = Callable[[web.Request, Mapping[str, Any]], Awaitable[web.Response]]
 
 
 class DiscordRest:
-    def __init__(self, parts: FaceParts, room: Room, presses: DiscordPresses, pace: BotPace) -> None:
+    def __init__(self, parts: FaceParts, room: Room, presses: DiscordPresses) -> None:
         self._parts = parts
         self._room = room
         self._presses = presses
-        self._pace = pace
+        self.full_seconds = 0.0  # what each answer says while it is set: no more for so long
 
     def routes(self) -> list[web.RouteDef]:
         return [
             web.get(f"{ROOT}/users/@me", self._known(self._me)),
             web.post(f"{ROOT}/users/@me/channels", self._known(self._open)),
-            web.get(f"{ROOT}/gateway", self._gateway),
             web.get(f"{ROOT}/gateway/bot", self._known(self._gateway_bot)),
             web.post(_MESSAGES, self._sent(self._write)),
             web.post(f"{ROOT}/channels/{{channel}}/typing", self._known(self._typing)),
@@ -57,15 +54,11 @@ class DiscordRest:
         return web.Response(status=204)
 
     async def _open(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
-        person = body.get("recipient_id")
-        person = str(person) if isinstance(person, int) and not isinstance(person, bool) else person
-        if not isinstance(person, str) or not is_person(person) or person == "50033":
+        person = body["recipient_id"]
+        if person == "50033":
             raise DiscordRefusal(50033)
         recipient = {"id": person, "username": f"person{person}", "discriminator": "0"}
         return web.json_response({"id": direct_channel(person), "type": 1, "recipients": [recipient]})
-
-    async def _gateway(self, request: web.Request) -> web.Response:
-        return web.json_response({"url": f"ws://{request.host}{PATH}"})
 
     async def _gateway_bot(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
         return web.json_response(
@@ -123,27 +116,22 @@ class DiscordRest:
         return self._known(spoiled)
 
     async def _checked(self, request: web.Request, handle: Handle) -> web.Response:
-        """Who is calling, how often, and what: the whole request is read before anything is made of it."""
-        if token_in(request.headers.get("Authorization")) is None:
+        """Who is calling, and what: the whole request is read before anything is made of it."""
+        if not request.headers.get("Authorization", "").startswith("Bot "):
             return by_status(401, None)
-        if not self._pace.allows():
-            return slow_down(self._pace.wait_seconds(), everywhere=True)
         try:
             answer = await handle(request, await self._body(request))
         except DiscordRefusal as refusal:
             answer = refusal.answer()
-        answer.headers.update(self._pace.headers())
+        if self.full_seconds:
+            answer.headers.update({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": f"{self.full_seconds:.3f}"})
         return answer
 
     async def _body(self, request: web.Request) -> Mapping[str, Any]:
         if request.content_type == "multipart/form-data":
             return await read_form(request, self._parts.files)
         content = await request.read()
-        if not content:
-            return {}
-        if request.content_type != "application/json":
-            raise DiscordRefusal(50035)
-        return read_json(content)
+        return read_json(content) if content else {}
 
 
 def _named(request: web.Request) -> tuple[str, str]:

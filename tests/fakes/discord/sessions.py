@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from aiohttp import web
 
-from postroom.kernel.values.ids import seconds
 from tests.fakes.discord.objects import is_for_the_bot, without_words
 
 Event = tuple[int, str, dict[str, Any]]
-KEPT_EVENTS: Final = 1_000
-KEPT_SECONDS: Final = 180.0
 _SERVER_MESSAGES, _DIRECT_MESSAGES, _CONTENT = 1 << 9, 1 << 12, 1 << 15
 
 
@@ -26,14 +22,13 @@ class BotSession:
     token: str = field(repr=False)
     intents: int
     socket: web.WebSocketResponse | None = None
-    left_at_us: int = 0
     sequence: int = 0
     events: list[Event] = field(default_factory=list)
 
     async def tell(self, name: str, told: dict[str, Any]) -> None:
         self.sequence += 1
         event = (self.sequence, name, told)
-        self.events = [*self.events, event][-KEPT_EVENTS:]
+        self.events.append(event)
         if self.socket is not None:
             await _send(self.socket, event)
 
@@ -46,14 +41,9 @@ class BotSession:
                 sequence = event[0]
         self.socket = socket
 
-    def has_all_after(self, sequence: int) -> bool:
-        oldest = self.events[0][0] if self.events else self.sequence + 1
-        return oldest - 1 <= sequence <= self.sequence
-
 
 class BotSessions:
-    def __init__(self, now_us: Callable[[], int]) -> None:
-        self._now_us = now_us
+    def __init__(self) -> None:
         self._sessions: dict[str, BotSession] = {}
 
     def begin(self, token: str, intents: int) -> BotSession:
@@ -61,28 +51,20 @@ class BotSessions:
         self._sessions[session.id] = session
         return session
 
-    def find(self, session_id: object, token: object) -> BotSession | None:
-        self._drop_old()
-        session = self._sessions.get(session_id) if isinstance(session_id, str) else None
+    def find(self, session_id: str, token: str) -> BotSession | None:
+        session = self._sessions.get(session_id)
         return session if session is not None and session.token == token else None
 
     def leave(self, session: BotSession, *, for_good: bool) -> None:
         """A bot that says goodbye has no session to come back to."""
-        session.socket, session.left_at_us = None, self._now_us()
+        session.socket = None
         if for_good:
             self._sessions.pop(session.id, None)
 
     async def tell(self, name: str, told: dict[str, Any]) -> None:
-        self._drop_old()
         for session in list(self._sessions.values()):
             if (heard := _heard(session.intents, name, told)) is not None:
                 await session.tell(name, heard)
-
-    def _drop_old(self) -> None:
-        oldest = self._now_us() - seconds(KEPT_SECONDS)
-        gone = [one for one in self._sessions.values() if one.socket is None and 0 < one.left_at_us < oldest]
-        for session in gone:
-            del self._sessions[session.id]
 
 
 async def _send(socket: web.WebSocketResponse, event: Event) -> None:

@@ -34,11 +34,7 @@ class NtfyRefusal(Exception):
 
 _LIMITS: Final = "https://ntfy.sh/docs/publish/#limitations"
 _AUTH: Final = "https://ntfy.sh/docs/publish/#authentication"
-PRIORITY: Final = NtfyError(40007, "invalid priority parameter", "https://ntfy.sh/docs/publish/#message-priority")
-SINCE: Final = NtfyError(40008, "invalid since parameter", "https://ntfy.sh/docs/subscribe/api/#fetch-cached-messages")
 TOPIC: Final = NtfyError(40009, "invalid request: topic invalid")
-RESERVED: Final = NtfyError(40010, "invalid request: topic name is not allowed")
-NOT_UTF8: Final = NtfyError(40011, "invalid request: message must be UTF-8 encoded")
 ACTIONS: Final = NtfyError(40018, "invalid request: actions invalid", "https://ntfy.sh/docs/publish/#action-buttons")
 NOT_JSON: Final = NtfyError(40024, "invalid request: request body must be valid JSON")
 SEQUENCE: Final = NtfyError(40049, "invalid request: sequence ID invalid")

@@ -23,9 +23,7 @@ Block = Mapping[str, Any]
 def checked(blocks: object) -> list[Block]:
     if blocks is None:
         return []
-    if not isinstance(blocks, list) or not all(isinstance(one, Mapping) for one in blocks):
-        raise SlackError("invalid_blocks_format")
-    if len(blocks) > _MOST_BLOCKS or not all(map(_is_sound, blocks)):
+    if not isinstance(blocks, list) or len(blocks) > _MOST_BLOCKS or not all(map(_is_sound, blocks)):
         raise SlackError("invalid_blocks")
     if sum(len(json.dumps(one, ensure_ascii=False)) for one in blocks if one["type"] != "actions") > _ALL_TEXT:
         raise SlackError("msg_blocks_too_long")
@@ -66,8 +64,6 @@ def _is_sound(block: Block) -> bool:
             return rich_block.is_sound(block)
         case "actions":
             return _are_elements(block.get("elements"))
-        case "divider":
-            return True
         case _:
             return False
 

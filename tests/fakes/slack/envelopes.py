@@ -1,52 +1,31 @@
-"""Envelopes on their way to the app: each to one connection, and once more when an event is not acknowledged."""
+"""Envelopes on their way to the app: each to one connection, and to the next when an event is not acknowledged."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any
 
 from postroom.kernel.running.loop import Signal
-from postroom.kernel.values.ids import seconds
-
-PATIENCE_SECONDS: Final = 3.0  # for an acknowledgement
-_PAUSES_SECONDS: Final = (PATIENCE_SECONDS, 60.0, 300.0)  # before each repetition of an event
-_MOST: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SlackEnvelope:
     """`sent_to` is the connection that has it now."""
 
     kind: str
     payload: Mapping[str, Any]
-    made_us: int
-    id: str = ""
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
     sent_to: object | None = None
     sendings: int = 0
-    due_us: int = 0
 
     def frame(self) -> dict[str, Any]:
-        retry = {"retry_attempt": self.sendings - 1, "retry_reason": "timeout" if self.sendings > 1 else ""}
         frame = {"envelope_id": self.id, "type": self.kind, "payload": self.payload}
-        return frame | {"accepts_response_payload": self.kind != "events_api"} | (retry if self._is_repeated else {})
-
-    @property
-    def _is_repeated(self) -> bool:
-        """Presses and commands are for the moment: nobody hears of them later."""
-        return self.kind == "events_api"
-
-    def is_over(self, now_us: int) -> bool:
-        """Due, and not to be sent any more."""
-        if self._is_repeated:
-            return now_us >= self.due_us and self.sendings > len(_PAUSES_SECONDS)
-        return now_us >= self.due_us and (self.sendings > 0 or now_us > self.made_us + seconds(PATIENCE_SECONDS))
-
-    def sent(self, connection: object, now_us: int) -> SlackEnvelope:
-        pause = _PAUSES_SECONDS[min(self.sendings, len(_PAUSES_SECONDS) - 1)]
-        named, due_us = str(uuid.uuid4()), now_us + seconds(pause)
-        return replace(self, id=named, sent_to=connection, sendings=self.sendings + 1, due_us=due_us)
+        if self.kind != "events_api":
+            return frame | {"accepts_response_payload": True}
+        retry = {"retry_attempt": self.sendings - 1, "retry_reason": "timeout" if self.sendings > 1 else ""}
+        return frame | {"accepts_response_payload": False} | retry
 
 
 class SlackEnvelopes:
@@ -54,26 +33,23 @@ class SlackEnvelopes:
         self._waiting: list[SlackEnvelope] = []
         self.news = Signal()
 
-    def put(self, kind: str, payload: Mapping[str, Any], now_us: int) -> None:
-        self._waiting = [*self._waiting, SlackEnvelope(kind=kind, payload=payload, made_us=now_us)][-_MOST:]
+    def put(self, kind: str, payload: Mapping[str, Any]) -> None:
+        self._waiting.append(SlackEnvelope(kind=kind, payload=payload))
         self.news.ring()
 
-    def take(self, connection: object, now_us: int) -> list[dict[str, Any]]:
-        """What is due now, for this connection to send."""
-        self._waiting = [one for one in self._waiting if not one.is_over(now_us)]
-        sent = {id(one): one.sent(connection, now_us) for one in self._waiting if now_us >= one.due_us}
-        self._waiting = [sent.get(id(one), one) for one in self._waiting]
-        return [one.frame() for one in sent.values()]
+    def take(self, connection: object) -> list[dict[str, Any]]:
+        """What no other connection has, for this one to send."""
+        taken = [one for one in self._waiting if one.sent_to is None]
+        for one in taken:
+            one.sent_to, one.sendings = connection, one.sendings + 1
+        return [one.frame() for one in taken]
 
     def acknowledged(self, envelope_id: object) -> None:
         self._waiting = [one for one in self._waiting if one.id != envelope_id]
 
     def lost(self, connection: object) -> None:
-        """The connection is gone: what it had is due at once."""
-        self._waiting = [
-            replace(one, sent_to=None, due_us=0) if one.sent_to is connection else one for one in self._waiting
-        ]
+        """The connection is gone: events that it had are for the next, presses are for the moment."""
+        self._waiting = [one for one in self._waiting if one.sent_to is not connection or one.kind == "events_api"]
+        for one in self._waiting:
+            one.sent_to = None if one.sent_to is connection else one.sent_to
         self.news.ring()
-
-    def next_us(self) -> int | None:
-        return min((one.due_us for one in self._waiting), default=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -10,7 +9,6 @@ from typing import Any, Final
 from aiohttp import web
 
 from postroom.sandbox.faults import cut
-from postroom.sandbox.records import invalid
 from tests.fakes.face import FaceParts
 from tests.fakes.ledger import FaceLedger
 from tests.fakes.record import KEPT_FILES, FaceButton, FaceMessage, PressedKey, Wrote
@@ -22,17 +20,14 @@ from tests.fakes.slack.objects import event_payload, press_payload, shared_file
 from tests.fakes.slack.socket import SlackSocket
 from tests.fakes.slack.uploads import ASK, PUBLISH, ROUTE, OpenUploads
 from tests.fakes.slack.workspace import (
-    BOT_ID,
     BOT_NAME,
     BOT_USER,
     SlackError,
-    is_user,
     person_in,
     writable,
 )
 
 _OPENS_SOCKETS: Final = "apps.connections.open"
-_TOKENS: Final = {True: re.compile(r"xapp-[A-Za-z0-9-]+"), False: re.compile(r"(xoxe\.)?xox[bp]-[A-Za-z0-9-]+")}
 
 Method = Callable[[SlackArguments], dict[str, Any]]
 
@@ -43,7 +38,7 @@ class SlackFace:
     def __init__(self, parts: FaceParts) -> None:
         self._parts = parts
         self._envelopes = SlackEnvelopes()
-        self._socket = SlackSocket(self._envelopes, parts.clock, parts.stopping)
+        self._socket = SlackSocket(self._envelopes, parts.stopping)
         self._uploads = OpenUploads(parts)
         self._methods = methods = SlackMethods(parts.ledger, parts.clock)
         self._reading: dict[str, Method] = {
@@ -81,7 +76,7 @@ class SlackFace:
         method = request.match_info["method"]
         try:
             arguments = await read_slack_arguments(request)
-            _check_token(request, arguments, method)
+            _check_token(request, method)
             return await self._answer(request, method, arguments)
         except SlackError as error:
             return refused(error.code)
@@ -93,19 +88,18 @@ class SlackFace:
 
     async def written(self, wrote: Wrote) -> FaceMessage:
         """A mention is announced twice, as it is at Slack."""
-        place = _place(wrote.place)
+        place = writable(wrote.place)
         kept = self._typed(wrote, place, _author(wrote.author, place))
-        now_us = self._parts.clock.now_us()
         mentioned = f"<@{BOT_USER}>" in kept.body["text"]
         for kind in ("message", "app_mention") if mentioned else ("message",):
-            self._envelopes.put("events_api", event_payload(kept, kind, f"Ev{uuid.uuid4().hex[:9].upper()}"), now_us)
+            self._envelopes.put("events_api", event_payload(kept, kind, f"Ev{uuid.uuid4().hex[:9].upper()}"))
         return kept
 
     async def pressed(self, pressed: PressedKey) -> dict[str, Any]:
         """Slack gives the app three seconds to be there, and repeats nothing."""
         message, now_us = pressed.message, self._parts.clock.now_us()
         user = _author(pressed.author, message.place)
-        self._envelopes.put("interactive", press_payload(message, pressed.button, user, now_us), now_us)
+        self._envelopes.put("interactive", press_payload(message, pressed.button, user, now_us))
         told = {"channel": message.place, "message_ts": message.message_id, "user": user, "value": pressed.button.data}
         return told | {"is_listened_to": self._socket.connections > 0}
 
@@ -132,13 +126,11 @@ class SlackFace:
     def _typed(self, wrote: Wrote, place: str, author: str) -> FaceMessage:
         """As Slack hands it on: escaped, and with our name as a mention."""
         text = wrote.text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-        body: dict[str, Any] = {"text": text.replace(f"@{BOT_NAME}", f"<@{BOT_USER}>")} | (
-            {"bot_id": BOT_ID} if wrote.is_bot else {}
-        )
+        body: dict[str, Any] = {"text": text.replace(f"@{BOT_NAME}", f"<@{BOT_USER}>")}
         if kept := [self._parts.files.keep(one) for one in wrote.files]:
             body |= {"subtype": "file_share", "files": [shared_file(one, wrote.host) for one in kept]}
             body[KEPT_FILES] = [one.listing() for one in kept]
-        now_us, replied = self._parts.clock.now_us(), self._replied(wrote, place)
+        now_us, replied = self._parts.clock.now_us(), self._parts.ledger.find(wrote.reply_to or "", place)
         return self._parts.ledger.keep(
             place=place,
             text=wrote.text,
@@ -147,16 +139,8 @@ class SlackFace:
             now_us=now_us,
             from_person=True,
             author=author,
-            thread=replied,
+            thread=(replied.thread or replied.message_id) if replied else None,
         )
-
-    def _replied(self, wrote: Wrote, place: str) -> str | None:
-        if wrote.reply_to is None:
-            return None
-        found = self._parts.ledger.find(wrote.reply_to, place)
-        if found is None:
-            raise invalid("reply_to_message_id", "no such message there", "not_found")
-        return found.thread or found.message_id
 
 
 def accepted(told: dict[str, Any]) -> web.Response:
@@ -175,30 +159,14 @@ def _fault(status: int, retry_after: int | None) -> web.Response:
     return refused(code, status, {} if retry_after is None else {"Retry-After": str(retry_after)})
 
 
-def _check_token(request: web.Request, arguments: SlackArguments, method: str) -> None:
-    scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
-    token = bearer.strip() if scheme.lower() == "bearer" else arguments.text("token")
-    wants_app = method == _OPENS_SOCKETS
-    if not token:
-        raise SlackError("not_authed")
-    if _TOKENS[wants_app].fullmatch(token):
-        return
-    raise SlackError("not_allowed_token_type" if _TOKENS[not wants_app].fullmatch(token) else "invalid_auth")
-
-
-def _place(place: str) -> str:
-    try:
-        return writable(place)
-    except SlackError as error:
-        raise invalid("place", f"no place to write in ({error.code})", "not_found") from None
+def _check_token(request: web.Request, method: str) -> None:
+    bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if not bearer.startswith("xapp-" if method == _OPENS_SOCKETS else "xoxb-"):
+        raise SlackError("invalid_auth")
 
 
 def _author(author: str | None, place: str) -> str:
+    """In a channel it is to be said who does it; in a direct message there is only one."""
     person = author or person_in(place)
-    if person is None:
-        raise invalid("from_id", "must say who does it, for in a channel anybody can", "required")
-    if not is_user(person):
-        raise invalid("from_id", "must be a Slack user, such as U024BE7LH", "not_an_id")
-    if place.startswith("D") and place[1:] != person[1:]:
-        raise invalid("from_id", "only one person is in this direct message", "not_there")
+    assert person is not None
     return person

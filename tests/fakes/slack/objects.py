@@ -16,7 +16,7 @@ def message_object(message: FaceMessage, *, with_metadata: bool = False) -> dict
     """Metadata is for those who ask for it."""
     written = {"type": "message", "ts": message.message_id, "text": message.body.get("text", ""), "team": TEAM_ID}
     told: dict[str, Any] = written | ({"user": message.author} if message.from_person else _BY_THE_APP)
-    for name in ("blocks", "bot_id", "subtype", "files"):
+    for name in ("blocks", "subtype", "files"):
         if message.body.get(name):
             told[name] = message.body[name]
     if message.thread:

@@ -6,21 +6,17 @@ import asyncio
 import contextlib
 import json
 import secrets
-from typing import Any, Final
+from typing import Any
 
 from aiohttp import WSMsgType, web
 
-from postroom.kernel.running.clock import Clock
 from tests.fakes.slack.envelopes import SlackEnvelopes
 from tests.fakes.slack.workspace import APP_ID
 
-_MOST_TICKETS: Final = 100
-
 
 class SlackSocket:
-    def __init__(self, envelopes: SlackEnvelopes, clock: Clock, stopping: asyncio.Event) -> None:
+    def __init__(self, envelopes: SlackEnvelopes, stopping: asyncio.Event) -> None:
         self._envelopes = envelopes
-        self._clock = clock
         self._stopping = stopping
         self._tickets: list[str] = []
         self.connections = 0
@@ -28,7 +24,7 @@ class SlackSocket:
     def address(self, host: str) -> str:
         """Good for one connection."""
         ticket = secrets.token_urlsafe(16)
-        self._tickets = [*self._tickets, ticket][-_MOST_TICKETS:]
+        self._tickets.append(ticket)
         return f"ws://{host}/slack/socket?ticket={ticket}&app_id={APP_ID}"
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
@@ -47,7 +43,7 @@ class SlackSocket:
         try:
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
-                    self._envelopes.acknowledged(_envelope_id(message.data))
+                    self._envelopes.acknowledged(json.loads(message.data).get("envelope_id"))
         finally:
             self.connections -= 1
             for task in tasks:
@@ -60,9 +56,9 @@ class SlackSocket:
             await socket.send_json(_hello(self.connections))
             while True:
                 news = self._envelopes.news.news()
-                for frame in self._envelopes.take(socket, self._clock.now_us()):
+                for frame in self._envelopes.take(socket):
                     await socket.send_json(frame)
-                await self._clock.wait(news, self._envelopes.next_us())
+                await news.wait()
 
     async def _say_goodbye(self, socket: web.WebSocketResponse) -> None:
         await self._stopping.wait()
@@ -76,11 +72,3 @@ def _hello(connections: int) -> dict[str, Any]:
         "debug_info": {"host": "sandbox", "approximate_connection_time": 18_060},
         "connection_info": {"app_id": APP_ID},
     }
-
-
-def _envelope_id(data: str) -> object:
-    try:
-        acknowledged = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return acknowledged.get("envelope_id") if isinstance(acknowledged, dict) else None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from aiohttp import web
 
-from postroom.sandbox.records import ArrivedFile, SandboxFile, given_file, picture_type, with_room
+from postroom.sandbox.records import ArrivedFile, SandboxFile, picture_type, with_room
 from tests.fakes.face import FaceParts
 from tests.fakes.record import KEPT_FILES, FaceMessage
 from tests.fakes.slack.arguments import SlackArguments
@@ -22,7 +21,6 @@ ASK: Final = "files.getUploadURLExternal"
 PUBLISH: Final = "files.completeUploadExternal"
 ROUTE: Final = "/slack/upload/{ticket}"
 MOST_BYTES: Final = 128 * 1_048_576
-_MOST_OPEN: Final = 100
 _MOST_LOOKED_THROUGH: Final = 500
 
 
@@ -37,22 +35,18 @@ class _Upload:
 class OpenUploads:
     def __init__(self, parts: FaceParts) -> None:
         self._parts = parts
-        self._open: OrderedDict[str, _Upload] = OrderedDict()
+        self._open: dict[str, _Upload] = {}
 
     def ask(self, given: SlackArguments, host: str) -> dict[str, Any]:
-        name, length = given.text("filename"), given.number("length", 0)
-        if not name or not 0 < length <= MOST_BYTES:
-            raise SlackError("invalid_arguments" if length <= MOST_BYTES else "file_upload_size_restricted")
+        name, length = given.text("filename"), int(given.text("length"))
+        if not 0 < length <= MOST_BYTES:
+            raise SlackError("file_upload_size_restricted")
         ticket, file_id = secrets.token_urlsafe(16), f"F{secrets.token_hex(5).upper()}"
         self._open[ticket] = _Upload(file_id=file_id, name=name, length=length)
-        while len(self._open) > _MOST_OPEN:
-            self._open.popitem(last=False)
         return {"upload_url": f"http://{host}{ROUTE.format(ticket=ticket)}", "file_id": file_id}
 
     async def take(self, request: web.Request) -> web.Response:
-        """Raw bytes, or a form with one file."""
-        upload = self._open.get(request.match_info["ticket"])
-        content = await _content(request)
+        upload, content = self._open.get(request.match_info["ticket"]), await with_room(request).read()
         if upload is None or len(content) != upload.length:
             return web.Response(status=404 if upload is None else 400, text="Not taken")
         upload.content = content
@@ -60,20 +54,20 @@ class OpenUploads:
 
     def publish(self, given: SlackArguments) -> dict[str, Any]:
         """Slack fills in later where a file is shown; its answer does not say."""
-        named = _named(given.structure("files", "invalid_arguments"))
+        named = given.structure("files")
         place = conversation(given.text("channel_id"))
         uploads = [self._uploaded(one["id"]) for one in named]
         files = [self._kept(upload) for upload in uploads]
         told = [{"id": one["id"], "title": str(one.get("title") or one["id"])} for one in named]
         self._show(place, given, told, files)
-        self._open = OrderedDict((ticket, one) for ticket, one in self._open.items() if one not in uploads)
+        self._open = {ticket: one for ticket, one in self._open.items() if one not in uploads}
         return {"files": told}
 
     def _show(
         self, place: str, given: SlackArguments, told: Sequence[Mapping[str, str]], files: Sequence[SandboxFile]
     ) -> FaceMessage:
-        now_us, comment = self._parts.clock.now_us(), given.text("initial_comment")
-        blocks = [] if comment else checked(given.structure("blocks", "invalid_blocks_format"))
+        now_us = self._parts.clock.now_us()
+        blocks = checked(given.structure("blocks"))
         listed = [
             dict(one) | {"name": file.name, "mimetype": file.media_type, "size": file.size}
             for one, file in zip(told, files, strict=True)
@@ -81,8 +75,8 @@ class OpenUploads:
         kept = [one.listing() for one in files]
         return self._parts.ledger.keep(
             place=place,
-            text=seen(comment, blocks),
-            body={"text": comment, "blocks": blocks, "subtype": "file_share", "files": listed, KEPT_FILES: kept},
+            text=seen("", blocks),
+            body={"text": "", "blocks": blocks, "subtype": "file_share", "files": listed, KEPT_FILES: kept},
             name=lambda number: stamp(now_us, number),
             now_us=now_us,
             thread=given.text("thread_ts") or None,
@@ -123,19 +117,3 @@ class OpenUploads:
         content = upload.content or b""
         kind = picture_type(content) or "application/octet-stream"
         return self._parts.files.keep(ArrivedFile(name=upload.name, media_type=kind, content=content))
-
-
-async def _content(request: web.Request) -> bytes:
-    roomy = with_room(request)
-    if request.content_type != "multipart/form-data":
-        return await roomy.read()
-    files = [one for one in (await roomy.post()).values() if isinstance(one, web.FileField)]
-    return given_file(files[0]).content if files else b""
-
-
-def _named(files: object) -> list[Mapping[str, Any]]:
-    if not isinstance(files, list) or not files:
-        raise SlackError("invalid_arguments")
-    if not all(isinstance(one, Mapping) and isinstance(one.get("id"), str) for one in files):
-        raise SlackError("invalid_arguments")
-    return files
