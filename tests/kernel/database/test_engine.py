@@ -11,12 +11,11 @@ from threading import Event
 import pytest
 from sqlalchemy import Connection, text
 from tests.kernel.database.test_postgres_signals import Ear
-from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
 from tests.questions.sample_questions import new_question
 from tests.support.counted import CountedLoops
 
-from postroom.kernel.database.engine import Coalescer, Marks, QuestionNotices, Repeated
+from postroom.kernel.database.engine import Coalescer, QuestionNotices, Repeated
 from postroom.kernel.database.postgres import PostgresDatabase, listening
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.running.process import Seal
@@ -92,12 +91,6 @@ async def test_what_is_committed_during_a_read_is_in_the_next_answer(database: S
     assert await repeated.read("all", Words()) == ["late"]
 
 
-async def test_different_questions_have_different_answers(database: SqliteDatabase) -> None:
-    repeated = Repeated(database)
-
-    assert [await repeated.read(number, lambda _, number=number: number) for number in (1, 2, 1)] == [1, 2, 1]  # type: ignore[misc]
-
-
 async def test_of_a_file_that_cannot_be_opened_no_version_is_told(tmp_path: Path) -> None:
     database = SqliteDatabase(tmp_path / "not there" / "postroom.db")
     try:
@@ -130,17 +123,6 @@ async def test_another_process_hears_of_a_question_by_its_id(
     await database.close()
 
 
-def test_a_lost_connection_means_that_everything_has_to_be_looked_at() -> None:
-    notices, heard = QuestionNotices(), list[str | None]()
-    notices.follow(heard.append)
-
-    notices.connected()
-    notices.lost()
-
-    assert heard == [None, None]
-    assert not notices.are_heard
-
-
 class Tens:
     """Answers each number with ten times as much; a negative one fails whoever is flushed with it."""
 
@@ -160,13 +142,6 @@ class Tens:
         return [10 * number for number in numbers]
 
 
-async def test_a_lone_caller_waits_for_nobody() -> None:
-    tens = Tens()
-
-    assert await Coalescer(tens.flush).submit(4) == 40
-    assert tens.batches == [[4]]
-
-
 async def test_a_crowd_shares_round_trips_in_the_order_it_came() -> None:
     tens = Tens()
     coalescer = Coalescer(tens.flush, most=3)
@@ -180,16 +155,6 @@ async def test_a_crowd_shares_round_trips_in_the_order_it_came() -> None:
     assert [number for batch in tens.batches for number in batch] == list(range(8))
     assert max(map(len, tens.batches)) == 3
     assert len(tens.batches) <= 4
-
-
-async def test_one_bad_item_fails_alone() -> None:
-    tens = Tens()
-    coalescer = Coalescer(tens.flush)
-
-    results = await asyncio.gather(*(coalescer.submit(number) for number in (1, -1, 2)), return_exceptions=True)
-
-    assert [results[0], results[2]] == [10, 20]
-    assert isinstance(results[1], ValueError)
 
 
 async def test_when_the_store_is_away_everyone_learns_it_at_once() -> None:
@@ -216,22 +181,3 @@ async def test_a_caller_who_leaves_takes_nobody_along() -> None:
     with pytest.raises(asyncio.CancelledError):
         await leaving
     assert await coalescer.submit(3) == 30
-
-
-async def test_by_halves_some_go_on_while_the_others_are_written() -> None:
-    tens = Tens()
-    coalescer = Coalescer(tens.flush, by_halves=True)
-
-    results = await asyncio.gather(*(coalescer.submit(number) for number in range(200)))
-
-    assert results == [10 * number for number in range(200)]
-    assert [number for batch in tens.batches for number in batch] == list(range(200))
-    assert [len(batch) for batch in tens.batches] == [100, 64, 36]
-
-
-async def test_the_place_in_a_stream_is_kept(tmp_path: Path) -> None:
-    async with opened_file(tmp_path) as database:
-        assert await Marks(database).offset("telegram") is None
-        for position in (5, 9):
-            await Marks(database).save_offset("telegram", position)
-        assert await Marks(database).offset("telegram") == 9

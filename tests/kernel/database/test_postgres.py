@@ -13,7 +13,6 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port
-from tests.support.deadlock import deadlock
 
 from postroom.kernel.database.postgres import (
     Connection,
@@ -45,16 +44,6 @@ async def server(postgres_url: str) -> AsyncIterator[Server]:
     yield server
     for connection in server.opened:
         connection.terminate()
-
-
-async def test_one_that_came_back_goes_out_again(server: Server) -> None:
-    connections = DatabaseConnections(server.connect, most=2)
-    for _ in range(5):
-        connection = await connections.borrow()
-        assert await connection.fetchval("SELECT 1") == 1
-        connections.give_back(connection)
-
-    assert len(server.opened) == 1
 
 
 async def test_there_are_never_more_than_allowed_and_whoever_waits_gets_the_next(server: Server) -> None:
@@ -235,33 +224,6 @@ async def test_a_connection_to_a_server_that_does_not_write_any_more_is_not_used
         assert await database.hot(lambda connection: connection.execute(write)) == "CREATE SEQUENCE"
     finally:
         await database.close()
-
-
-async def test_the_same_holds_for_work_over_sqlalchemy(database: PostgresDatabase, postgres_url: str) -> None:
-    def sleep(connection: SqlalchemyConnection) -> None:
-        connection.execute(text("SELECT pg_sleep(30)"))
-
-    sleeping = asyncio.create_task(database.write(sleep))
-
-    await _cut(postgres_url)
-
-    with pytest.raises(StoreUnavailable):
-        await sleeping
-    assert await database.read(one) == 1
-
-
-async def test_a_deadlock_is_an_outage_of_a_moment(database: PostgresDatabase, postgres_url: str) -> None:
-    async with deadlock(postgres_url):
-        with pytest.raises(StoreUnavailable, match="Deadlock"):
-            await database.hot(lambda connection: connection.execute("SELECT meet_deadlock()"))
-        assert await database.hot(lambda connection: connection.execute("SELECT meet_deadlock()")) == "SELECT 1"
-
-
-async def test_a_deadlock_is_one_over_sqlalchemy_too(database: PostgresDatabase, postgres_url: str) -> None:
-    async with deadlock(postgres_url):
-        with pytest.raises(StoreUnavailable):
-            await database.write(lambda connection: connection.execute(text("SELECT meet_deadlock()")))
-        await database.write(lambda connection: connection.execute(text("SELECT meet_deadlock()")))
 
 
 @pytest.mark.parametrize("state", ["40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57014"])

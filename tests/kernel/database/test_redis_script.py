@@ -120,12 +120,6 @@ async def test_a_server_that_may_not_write_counts_as_away(client: Redis, reach: 
 
 
 @pytest.fixture
-async def redis_script_server() -> AsyncIterator[RedisServer]:
-    with own_redis() as server:
-        yield server
-
-
-@pytest.fixture
 def script(client: Redis, reach: RedisReach) -> RedisScript:
     return RedisScript(client, "limits", reach)
 
@@ -141,12 +135,6 @@ async def reserve(script: RedisScript, address: str = "42", now_us: int = 1_000_
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine is not a server that is away."""
     monkeypatch.setattr(redis_script, "TIMEOUT_SECONDS", 20.0)
-
-
-async def test_answers_reach_those_who_asked(patient: None, script: RedisScript) -> None:
-    addresses = [str(number % 150) for number in range(300)]
-    answers = await asyncio.gather(*(reserve(script, address) for address in addresses))
-    assert answers == [0] * 150 + [500_000] * 150
 
 
 async def test_callers_that_wait_together_share_a_round_trip(patient: None, script: RedisScript, client: Redis) -> None:

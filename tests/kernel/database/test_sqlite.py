@@ -145,12 +145,3 @@ async def test_what_was_handed_in_before_closing_is_written(database: SqliteData
     await database.close()
 
     assert await asyncio.gather(*writes) == [1] * 50
-
-
-async def test_a_caller_who_leaves_takes_nobody_along(database: SqliteDatabase) -> None:
-    leaving, staying = (asyncio.create_task(database.write(add(word))) for word in ("left", "stayed"))
-    await asyncio.sleep(0)
-    leaving.cancel()
-
-    assert await staying == 1
-    assert "stayed" in await database.read(words)

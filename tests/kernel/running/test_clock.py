@@ -6,90 +6,15 @@ import asyncio
 from contextlib import suppress
 
 import pytest
-from tests.clock import START_US, FakeClock
+from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.kernel.running.clock import Overdue
-from postroom.kernel.values.ids import seconds
 
 
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()
-
-
-@pytest.mark.parametrize("until_us", [None, START_US - 1, START_US + 1], ids=["forever", "past", "future"])
-async def test_an_event_that_is_set_already_ends_the_wait_at_once(clock: FakeClock, until_us: int | None) -> None:
-    event = asyncio.Event()
-    event.set()
-
-    assert await clock.wait(event, until_us) is True
-    assert event.is_set()
-
-
-@pytest.mark.parametrize("until_us", [START_US, START_US - 1], ids=["now", "past"])
-async def test_a_time_that_has_come_already_ends_the_wait_at_once(clock: FakeClock, until_us: int) -> None:
-    assert await clock.wait(asyncio.Event(), until_us) is False
-
-
-async def test_a_wait_ends_when_its_time_has_come_and_not_before(clock: FakeClock) -> None:
-    waiter = asyncio.create_task(clock.wait(asyncio.Event(), START_US + seconds(10)))
-
-    await clock.advance(9.999999)
-    assert not waiter.done()
-
-    await clock.advance(0.000001)
-    assert waiter.done()
-    assert await waiter is False
-
-
-async def test_a_cancelled_wait_leaves_nothing_behind(clock: FakeClock) -> None:
-    waiter = asyncio.create_task(clock.wait(asyncio.Event(), START_US + 1))
-    await clock.parked()
-
-    waiter.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiter
-
-    assert clock.waiting == 0
-    assert asyncio.all_tasks() == {asyncio.current_task()}
-
-
-async def test_one_advance_shows_two_loops_each_of_their_moments_in_order(clock: FakeClock) -> None:
-    seen: list[tuple[str, int]] = []
-
-    async def tick(name: str, every_seconds: float) -> None:
-        while True:
-            await clock.wait(asyncio.Event(), clock.now_us() + seconds(every_seconds))
-            seen.append((name, (clock.now_us() - START_US) // 1_000_000))
-
-    loops = [asyncio.create_task(tick("two", 2)), asyncio.create_task(tick("three", 3))]
-    await clock.advance(7)
-    for loop in loops:
-        loop.cancel()
-
-    assert seen == [("two", 2), ("three", 3), ("two", 4), ("three", 6), ("two", 6)]
-
-
-async def test_an_alarm_rings_when_the_hands_reach_it_and_not_before(clock: FakeClock) -> None:
-    rung: list[int] = []
-    clock.ring(START_US + seconds(2), lambda: rung.append(clock.now_us()))
-
-    await clock.advance(1)
-    assert rung == []
-    await clock.advance(5)
-
-    assert rung == [START_US + seconds(2)]
-
-
-async def test_a_cancelled_alarm_is_silent_and_forgotten(clock: FakeClock) -> None:
-    rung: list[str] = []
-    clock.ring(START_US + seconds(2), lambda: rung.append("never")).cancel()
-
-    await clock.advance(5)
-
-    assert rung == []
-    assert clock.waiting == 0
 
 
 async def forever() -> str:
@@ -120,12 +45,6 @@ async def test_a_call_that_never_ends_is_ended(overdue: Overdue) -> None:
     task = asyncio.current_task()
     assert task is not None
     assert task.cancelling() == 0
-
-
-async def test_calls_that_end_in_time_are_not_touched(overdue: Overdue) -> None:
-    calls = [overdue.limit(call, 3600) for call in (at_once(), in_a_while(), at_once())]
-
-    assert await asyncio.gather(*calls) == ["sent"] * 3
 
 
 async def test_only_the_one_that_is_late_is_given_up(overdue: Overdue) -> None:

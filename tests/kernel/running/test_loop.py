@@ -13,7 +13,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.support.counted import CountedLoops
 
 from postroom.kernel.running import telemetry as log
-from postroom.kernel.running.loop import LoopTrouble, Signal, pause_seconds, worsened
+from postroom.kernel.running.loop import LoopTrouble, Signal
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.ids import seconds
 
@@ -131,20 +131,6 @@ async def test_each_kind_is_logged_once_until_it_is_over_and_never_with_its_text
     assert SECRET not in written.getvalue()
 
 
-async def test_the_kind_is_that_of_what_it_began_with(clock: FakeClock) -> None:
-    async def look() -> None:
-        try:
-            raise LookupError(SECRET)
-        except LookupError as error:
-            raise RuntimeError from error
-
-    loops = CountedLoops(clock)
-    async with loops.running("one", look):
-        await clock.parked()
-
-    assert loops.errors == [("one", "LookupError")]
-
-
 @pytest.mark.parametrize("failure", [None, KeyError("k")], ids=["waiting", "pausing"])
 async def test_it_stops_at_once_wherever_it_is(clock: FakeClock, failure: Exception | None) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS), CountedLoops(clock).running("one", Rounds(clock, failure).look):
@@ -170,47 +156,6 @@ async def test_the_last_look_may_end_unless_it_may_be_cut_off(clock: FakeClock) 
     assert ended == ["look"]
 
 
-async def test_cancelled_it_ends(clock: FakeClock) -> None:
-    async with CountedLoops(clock).running("one", Rounds(clock).look) as loop:
-        task = asyncio.create_task(loop.run())
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-
-def test_pauses_are_capped_and_failures_are_counted_from_the_first() -> None:
-    trouble = LoopTrouble(loop="one", kind="KeyError", is_outage=False, since_us=1)
-    later = worsened(trouble, LoopTrouble(loop="one", kind="ValueError", is_outage=False, since_us=9))
-
-    assert (later.kind, later.since_us, later.failures) == ("ValueError", 1, 2)
-    for _ in range(5000):
-        later = worsened(later, trouble)
-    assert pause_seconds(later) == 15
-
-
-async def test_news_that_comes_during_a_look_ends_the_wait_after_it() -> None:
-    signal = Signal()
-    news = signal.news()
-
-    signal.ring()  # after the look began, before the wait
-
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        await news.wait()
-
-
-async def test_everyone_who_waits_is_woken_once() -> None:
-    signal = Signal()
-    waiting = [asyncio.create_task(signal.news().wait()) for _ in range(3)]
-    await asyncio.sleep(0)
-
-    signal.ring()
-
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        await asyncio.gather(*waiting)
-    assert not signal.news().is_set()
-
-
 async def test_one_who_looks_does_not_take_the_news_from_another() -> None:
     signal = Signal()
     slow = signal.news()
@@ -219,12 +164,3 @@ async def test_one_who_looks_does_not_take_the_news_from_another() -> None:
 
     assert slow.is_set()
     assert not quick.is_set()
-
-
-async def test_closing_wakes_those_who_wait_and_says_so() -> None:
-    signal = Signal()
-    news = signal.news()
-
-    signal.close()
-
-    assert (news.is_set(), signal.is_closed) == (True, True)

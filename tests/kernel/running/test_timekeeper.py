@@ -19,12 +19,10 @@ from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.moments import (
     CATCH_UP_SECONDS,
-    LONGEST_PAUSE_SECONDS,
     PATIENCE_SECONDS,
     Due,
     DueMoment,
     Reason,
-    pause_seconds,
     waits_until,
 )
 
@@ -303,7 +301,3 @@ def test_who_was_away_first_reads_what_was_sent_meanwhile() -> None:
 def test_what_waits_is_looked_at_later_than_now(reason: Reason, now: int, read: int | None, awake: int) -> None:
     again = waits_until(moment(reason), now, read, min(awake, now))
     assert again is None or again > now
-
-
-def test_each_failure_doubles_the_distance_up_to_a_minute() -> None:
-    assert [pause_seconds(failures) for failures in (1, 2, 3, 6, 10_000)] == [2, 4, 8, 60, LONGEST_PAUSE_SECONDS]

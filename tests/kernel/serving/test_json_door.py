@@ -13,7 +13,6 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.routing import NoMatchFound
 from starlette.types import Message
 from tests.clock import START_US, FakeClock
 
@@ -124,16 +123,6 @@ async def test_it_looks_when_the_signal_rings_and_when_its_pause_is_over(clock: 
     assert (reader.looks, reader.read) == ([0, 1, 5, 9, 10], ["data: x\n\n"])
 
 
-async def test_news_during_a_look_is_looked_at_at_once(clock: FakeClock) -> None:
-    ring = iter([True, False])
-    reader = Reader(clock, lambda: reader.signal.ring() if next(ring, False) else None)
-    reading = asyncio.create_task(reader.to_the_end())
-    await clock.parked()
-
-    assert reader.looks == [0, 0]
-    reading.cancel()
-
-
 async def test_when_nothing_more_can_come_it_ends_without_another_word(clock: FakeClock) -> None:
     reader = Reader(clock, last=StreamEvent(name="over", data="-"))
     reader.found = [StreamEvent(data="x"), End(), StreamEvent(data="y")]
@@ -233,23 +222,10 @@ def test_the_document_knows_them_all(app: FastAPI) -> None:
     assert _understood(app) == ["number", "keep"]
 
 
-def test_a_path_is_found_by_its_name_without_understanding_it(app: FastAPI) -> None:
-    assert app.url_path_for("number", number=4) == "/v1/numbers/4"
-    with pytest.raises(NoMatchFound):
-        app.url_path_for("another")
-    assert _understood(app) == []
-
-
 def test_what_a_route_does_not_have_is_an_error(app: FastAPI) -> None:
     for _ in range(2):
         with pytest.raises(AttributeError, match="no colour"):
             _ = _routes(app)[0].colour
-
-
-def test_two_apps_of_the_same_function_share_no_route(app: FastAPI) -> None:
-    other = _app(LateRoute)
-    TestClient(app).get("/v1/numbers/4")
-    assert _understood(other) == []
 
 
 def a_request(gone: asyncio.Event) -> Request:

@@ -27,7 +27,6 @@ from postroom.kernel.text.rich import (
     runs,
     split,
     utf16_length,
-    with_mark,
 )
 
 TAGS = {"strong", "em", "s", "code", "pre", "a", "blockquote", "br", *(f"h{level}" for level in range(1, 7))}
@@ -104,13 +103,6 @@ def test_all_that_is_visible_and_every_target_is_there(source: str) -> None:
     assert all(sign in remaining for sign in inked(rich.text))
 
 
-def test_a_span_that_is_cut_is_there_in_both_pieces() -> None:
-    rich = RichText("one two", (TextSpan(0, 7, SpanStyle.BOLD),))
-
-    assert rich.piece(0, 3) == RichText("one", (TextSpan(0, 3, SpanStyle.BOLD),))
-    assert rich.piece(4, 7) == RichText("two", (TextSpan(0, 3, SpanStyle.BOLD),))
-
-
 def test_what_is_inserted_at_the_edge_of_a_span_is_not_part_of_it() -> None:
     rich = RichText("ab", (TextSpan(0, 1, SpanStyle.BOLD), TextSpan(1, 2, SpanStyle.ITALIC)))
 
@@ -156,13 +148,6 @@ def test_what_never_fits_says_its_links_in_words() -> None:
     rich = RichText("a b", (TextSpan(0, 1, SpanStyle.LINK, "https://a.example"),))
 
     assert list(fitting(rich, 100, lambda part: not part.spans)) == [RichText("a (https://a.example) b")]
-
-
-def test_the_mark_is_no_part_of_a_span() -> None:
-    part = RichText("ab", (TextSpan(0, 2, SpanStyle.BOLD),))
-
-    assert with_mark([part], "(m)", lambda _: True) == [RichText("ab\n\n(m)", part.spans)]
-    assert with_mark([part], "(m)", lambda _: False) == [part, RichText("(m)")]
 
 
 PIECES = [
@@ -249,16 +234,6 @@ def test_no_visible_character_is_torn_when_it_fits(text: str) -> None:
     limit = max((_longest_character(text), 20))
 
     assert all(is_boundary(text, end) and is_boundary(text, start) for end, start in cuts(text, split(text, limit)))
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    st.lists(st.text(alphabet="ab 😀\n", min_size=1, max_size=60), min_size=1, max_size=6).map(
-        lambda p: "".join(p) * 100
-    )
-)
-def test_the_real_limit_holds_for_long_texts(text: str) -> None:
-    assert all(utf16_length(part) <= TEXT_LIMIT for part in split(text))
 
 
 def test_a_megabyte_is_cut_into_few_parts() -> None:
