@@ -106,19 +106,33 @@ async def test_on_postgres_migrations_and_tables_agree(new_postgres_url: str, po
             await other.close()
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-async def test_migrating_again_changes_nothing(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+@pytest.fixture(params=["sqlite", "postgres"])
+async def empty(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[SqliteDatabase | PostgresDatabase]:
+    """Of either kind, without tables."""
     database: SqliteDatabase | PostgresDatabase
-    if kind == "sqlite":
+    if request.param == "sqlite":
         database = SqliteDatabase(tmp_path / "postroom.db")
     else:
         database = PostgresDatabase(request.getfixturevalue("new_postgres_url"))
-    try:
-        assert await database.migrate() == (None, newest())
-        assert await database.migrate() == (newest(), newest())
-        assert await database.read(revision) == newest()
-    finally:
-        await database.close()
+    yield database
+    await database.close()
+
+
+async def test_every_step_is_shown_once_and_migrating_again_changes_nothing(
+    empty: SqliteDatabase | PostgresDatabase,
+) -> None:
+    shown: list[tuple[int, int]] = []
+
+    def show(done: int, total: int) -> None:
+        shown.append((done, total))
+
+    assert await empty.migrate(show) == (None, newest())
+    assert shown and shown == [(number, len(shown)) for number in range(1, len(shown) + 1)]
+    steps = list(shown)
+
+    assert await empty.migrate(show) == (newest(), newest())
+    assert shown == steps
+    assert await empty.read(revision) == newest()
 
 
 async def test_processes_that_migrate_at_the_same_time_all_succeed(new_postgres_url: str) -> None:
@@ -208,29 +222,6 @@ def _plain(options: dict[str, Any]) -> str:
     return str({name: " ".join(str(value).split()) for name, value in options.items()})
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-async def test_every_step_is_shown_once_and_a_second_run_has_none(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    database = (
-        SqliteDatabase(tmp_path / "shown.db")
-        if kind == "sqlite"
-        else PostgresDatabase(request.getfixturevalue("new_postgres_url"))
-    )
-    shown: list[tuple[int, int]] = []
-    try:
-        await database.migrate(lambda done, total: shown.append((done, total)))
-        steps = list(shown)
-        await database.migrate(lambda done, total: shown.append((done, total)))
-    finally:
-        await database.close()
-
-    assert steps == [(number, len(steps)) for number in range(1, len(steps) + 1)]
-    assert steps
-    assert shown == steps
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 @pytest.mark.parametrize(
     ("left", "refusal", "words"),
     [
@@ -240,22 +231,14 @@ async def test_every_step_is_shown_once_and_a_second_run_has_none(
     ids=["newer", "unreleased"],
 )
 async def test_a_database_of_another_age_is_refused_in_one_sentence(
-    kind: str, left: str, refusal: type[Exception], words: str, tmp_path: Path, request: pytest.FixtureRequest
+    empty: SqliteDatabase | PostgresDatabase, left: str, refusal: type[Exception], words: str
 ) -> None:
-    database: SqliteDatabase | PostgresDatabase
-    if kind == "sqlite":
-        database = SqliteDatabase(tmp_path / "other.db")
-    else:
-        database = PostgresDatabase(request.getfixturevalue("new_postgres_url"))
-    try:
-        await database.migrate()
-        await database.write(
-            lambda connection: connection.execute(text(f"UPDATE postroom_version SET version_num = '{left}'"))
-        )
+    await empty.migrate()
+    await empty.write(
+        lambda connection: connection.execute(text(f"UPDATE postroom_version SET version_num = '{left}'"))
+    )
 
-        with pytest.raises(refusal, match=words):
-            await database.migrate()
+    with pytest.raises(refusal, match=words):
+        await empty.migrate()
 
-        assert await database.read(revision) == left
-    finally:
-        await database.close()
+    assert await empty.read(revision) == left

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +27,23 @@ URL = "postgresql://ann:canary@db/butlers"
 
 
 @pytest.fixture
-def lines() -> Iterator[Any]:
+def logged() -> Iterator[io.StringIO]:
     stream = io.StringIO()
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     log.configure_log("DEBUG", stream)
-    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    yield stream
     root.handlers[:] = handlers
     root.setLevel(level)
     quick_logs.configure()
 
 
-def test_an_event_is_a_line_of_json(lines: Any) -> None:
+@pytest.fixture
+def lines(logged: io.StringIO) -> Callable[[], list[Any]]:
+    return lambda: [json.loads(line) for line in logged.getvalue().splitlines()]
+
+
+def test_an_event_is_a_line_of_json(lines: Callable[[], list[Any]]) -> None:
     structlog.get_logger("x").info("delivery.settled", status="delivered", attempts=1, name="Zoë")
 
     [line] = lines()
@@ -52,7 +57,7 @@ def test_an_event_is_a_line_of_json(lines: Any) -> None:
     assert line["timestamp"].endswith("Z")
 
 
-def test_at_a_terminal_an_event_is_a_line_to_read_and_moves_nothing_there(lines: Any) -> None:
+def test_at_a_terminal_an_event_is_a_line_to_read_and_moves_nothing_there(lines: Callable[[], list[Any]]) -> None:
     screen = io.StringIO()
     screen.isatty = lambda: True  # type: ignore[method-assign]
     log.configure_log("DEBUG", screen)
@@ -67,7 +72,7 @@ def test_at_a_terminal_an_event_is_a_line_to_read_and_moves_nothing_there(lines:
 @pytest.mark.parametrize(
     "name", ["token", "password", "authorization", "message_content", "body", "subject", "envelope"]
 )
-def test_fields_that_hold_secrets_or_words_are_hidden(lines: Any, name: str) -> None:
+def test_fields_that_hold_secrets_or_words_are_hidden(lines: Callable[[], list[Any]], name: str) -> None:
     structlog.get_logger("x").warning("event", **{name: "canary"})
     structlog.get_logger("x").warning("event", nested={name: "canary", "list": [{name: "canary"}]})
 
@@ -75,7 +80,7 @@ def test_fields_that_hold_secrets_or_words_are_hidden(lines: Any, name: str) -> 
 
 
 @pytest.mark.parametrize("secret", [BOT_TOKEN, OWN_TOKEN, SESSION_TOKEN, URL])
-def test_secrets_are_scrubbed_wherever_they_turn_up(lines: Any, secret: str) -> None:
+def test_secrets_are_scrubbed_wherever_they_turn_up(lines: Callable[[], list[Any]], secret: str) -> None:
     structlog.get_logger("x").error(f"failed at {secret}", where=f"<{secret}>", deep={"a": [secret, (secret,)]})
     logging.getLogger("library").error("GET %s", secret)
     try:
@@ -89,7 +94,7 @@ def test_secrets_are_scrubbed_wherever_they_turn_up(lines: Any, secret: str) -> 
     assert "canary" not in json.dumps(written)
 
 
-def test_a_library_s_warning_is_a_line_of_json_and_its_chatter_is_not_heard(lines: Any) -> None:
+def test_a_library_s_warning_is_a_line_of_json_and_its_chatter_is_not_heard(lines: Callable[[], list[Any]]) -> None:
     logging.getLogger("aiohttp.client").info("GET https://api.telegram.org/bot%s/sendMessage", BOT_TOKEN)
     logging.getLogger("uvicorn.error").warning("slow")
 
@@ -97,7 +102,7 @@ def test_a_library_s_warning_is_a_line_of_json_and_its_chatter_is_not_heard(line
     assert (line["event"], line["level"]) == ("slow", "warning")
 
 
-def test_an_exception_is_told_by_its_kind_and_place(lines: Any) -> None:
+def test_an_exception_is_told_by_its_kind_and_place(lines: Callable[[], list[Any]]) -> None:
     try:
         raise KeyError("the words of a letter")
     except KeyError:
@@ -164,29 +169,21 @@ async def call_with_parent(home: Living, traceparent: str, **arguments: object) 
         return answer
 
 
-async def test_spans_from_the_tool_call_to_the_provider_share_the_caller_s_trace(tmp_path: Path) -> None:
-    exporter = recording()
-    async with living(tmp_path, LIFTED, QUICK) as home:
-        answer = await call_with_parent(home, TRACEPARENT)
-        assert answer["status"] == "ok"
-
-        mine = [span.name for span in exporter.get_finished_spans() if trace_id(span) == PARENT]
-        for name in ("tools/call notify", "tools/call deliver", "tools/call route.execute", "postroom.accept"):
-            assert name in mine
-        assert mine.count("postroom.send") == 1
-        [row] = home.rows("delivery_requests")
-        assert row["trace_id"] == PARENT
-
-
-async def test_a_retry_belongs_to_the_same_trace(tmp_path: Path) -> None:
+async def test_spans_from_the_tool_call_to_the_provider_and_to_each_retry_share_the_caller_s_trace(
+    tmp_path: Path,
+) -> None:
     exporter = recording()
     async with living(tmp_path, LIFTED, QUICK) as home:
         await home.fault(channel="telegram", times=2, status=503)
         answer = await call_with_parent(home, TRACEPARENT)
         assert answer["status"] == "ok"
 
-    sends = [trace_id(span) for span in exporter.get_finished_spans() if span.name == "postroom.send"]
-    assert sends == [PARENT] * 3
+        mine = [span.name for span in exporter.get_finished_spans() if trace_id(span) == PARENT]
+        for name in ("tools/call notify", "tools/call deliver", "tools/call route.execute", "postroom.accept"):
+            assert name in mine
+        assert mine.count("postroom.send") == 3
+        [row] = home.rows("delivery_requests")
+        assert row["trace_id"] == PARENT
 
 
 @pytest.mark.parametrize("traceparent", ["", "nonsense", "00-" + "0" * 32 + "-00f067aa0ba902b7-01"])
@@ -209,22 +206,10 @@ def test_without_an_exporter_ids_exist_and_nothing_is_recorded() -> None:
         assert not span.is_recording()
 
 
-@pytest.fixture
-def logged() -> Iterator[io.StringIO]:
-    stream = io.StringIO()
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    log.configure_log("DEBUG", stream)
-    root.setLevel(logging.DEBUG)  # as chatty as every library can be
-    yield stream
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    quick_logs.configure()
-
-
 async def test_no_log_no_span_and_no_figure_holds_a_secret_or_a_word_of_a_message(
     tmp_path: Path, logged: io.StringIO
 ) -> None:
+    logging.getLogger().setLevel(logging.DEBUG)  # as chatty as every library can be
     exporter = recording()
     async with living(tmp_path, LIFTED, QUICK, {"telemetry": {"log_level": "DEBUG"}}) as home:
         secrets = [SANDBOX_TOKEN, *(home.tokens.token_of(one) or "" for one in home.tokens.principals())]

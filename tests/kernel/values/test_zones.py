@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from zoneinfo import ZoneInfo
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.kernel.values.ids import seconds
-from postroom.kernel.values.zones import duration, relative
+from postroom.kernel.values.zones import duration, is_zone, known_zone, relative
 
 
 @pytest.mark.parametrize(
@@ -65,3 +67,12 @@ def test_past_and_future_are_never_mixed_up(moment: int, now: int) -> None:
     said = relative(moment, now)
 
     assert said == "just now" or said.endswith(" ago") == (moment < now)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "Mars/Olympus", "America", "../../etc/passwd", "localtime", "posixrules", "europe/berlin", "x" * 300, "UTC\0"],
+)
+def test_what_is_no_zone_is_not_taken_for_one(name: str) -> None:
+    assert not is_zone(name)
+    assert known_zone(name) == ZoneInfo("UTC")
