@@ -103,19 +103,6 @@ async def test_a_person_is_written_down_read_changed_and_removed(line: Telephone
     assert (await patch(line, person["person_id"], zone="UTC")).status == 404
 
 
-async def test_without_ranks_addresses_are_tried_in_the_order_they_are_written(line: Telephone) -> None:
-    places = [{"channel": "email", "address": "finn@x.org"}, {"channel": "telegram", "address": "70707"}]
-    finn = await made(line, name="Finn", addresses=places)
-
-    assert [(one["channel"], one["rank"]) for one in finn["addresses"]] == [("email", 1), ("telegram", 2)]
-
-
-async def test_a_name_alone_is_enough(line: Telephone) -> None:
-    person = await made(line, name="Just a name")
-
-    assert (person["role"], person["trusted"], person["addresses"]) == ("contact", False, [])
-
-
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no name": ({"zone": "UTC"}, "name"),
     "an unknown key": ({"name": "Wrong", "phone": "1"}, "phone"),

@@ -46,13 +46,6 @@ def wrong(times: int, now_us: int = NOW_US) -> WrongCodes:
     return found
 
 
-def test_ten_wrong_codes_close_for_an_hour_and_nine_do_not() -> None:
-    assert not wrong(MOST_WRONG_CODES - 1).is_closed(NOW_US)
-    assert wrong(MOST_WRONG_CODES).is_closed(NOW_US)
-    assert wrong(MOST_WRONG_CODES).is_closed(NOW_US + HOUR_US - 1)
-    assert not wrong(MOST_WRONG_CODES).is_closed(NOW_US + HOUR_US)
-
-
 def test_more_wrong_codes_make_the_hour_no_longer() -> None:
     closed = wrong(MOST_WRONG_CODES)
 
@@ -106,11 +99,6 @@ async def test_the_place_comes_first_until_another_one_does(desk: Desk) -> None:
     there = {"channel": "slack", "places": ("D1", "U1"), "sender": "U1"}
     assert await desk.here.words(written("Write to me here instead.", **there))
     assert await desk.order() == ["U1", "2000", "anna@x.org", "3000"]
-
-
-@pytest.mark.parametrize("text", ["/HERE", "/here@our_bot", " write to me here ", "Please write to me here!"])
-async def test_it_can_be_said_in_several_ways(desk: Desk, text: str) -> None:
-    assert await desk.here.words(written(text))
 
 
 @pytest.mark.requirement("chan:here")

@@ -204,16 +204,6 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
     }
 
 
-def test_an_address_is_kept_as_its_channel_writes_it_in_the_order_of_ranks() -> None:
-    later = PersonAddress(channel="email", address=" Bob@EXAMPLE.org ", rank=9)
-    person = made(addresses=(later, PersonAddress(channel="telegram", address="@BobMiller", rank=1, label=" phone ")))
-
-    assert person.addresses == (
-        PersonAddress(channel="telegram", address="@bobmiller", rank=1, label="phone"),
-        PersonAddress(channel="email", address="Bob@example.org", rank=9),
-    )
-
-
 @pytest.mark.parametrize("tag", ["en", "pt-BR", "zh-Hant-TW", "es-419", "de-CH-1996", "sl-rozaj-biske", "en-x-mine"])
 def test_a_language_has_the_form_of_a_tag(tag: str) -> None:
     assert made(language=tag).language == tag
@@ -229,26 +219,9 @@ def test_what_stays_is_kept_with_its_proof_though_its_channel_is_gone() -> None:
     )
 
 
-def test_another_address_has_nothing_proved_of_it() -> None:
-    assert made(ADA, addresses=(replace(MAIL, address="ada@example.com"),)).addresses[0].verified_at_us is None
-
-
 def test_a_person_as_written_makes_the_same_person_again() -> None:
     person = made(ADA)
 
     assert (person.name, person.aliases, person.role, person.trusted) == ("Ada", ("Countess",), "member", True)
     assert (person.zone, person.language, person.addresses) == (ADA.zone, ADA.language, ADA.addresses)
     assert person.agent_address == ADA.agent_address
-
-
-def test_an_empty_zone_and_language_take_them_away() -> None:
-    person = made(ADA, zone="", language=None)
-
-    assert (person.zone, person.language) == (None, None)
-
-
-def test_the_owner_stays_the_owner() -> None:
-    assert made(OWNER, name="Ada Lovelace").role is PersonRole.OWNER
-    with pytest.raises(Refused) as error:
-        made(OWNER, role=PersonRole.MEMBER)
-    assert [one.field for one in error.value.fields] == ["role"]

@@ -31,16 +31,6 @@ async def renamed(shelf: Shelf, contact: Person, name: str, telegram: str | None
     await shelf.contacts.change(HOUSEHOLD_OWNER, contact.id, lambda _: new, now_us=shelf.clock.now_us())
 
 
-async def test_an_exact_name_is_certain(shelf: Shelf) -> None:
-    bob = await shelf.add("Bob Miller", "Bob", telegram="2001")
-
-    found = await asked(shelf, "bob")
-
-    assert (found.decision_mode, found.match_type) == (DecisionMode.RESOLVED, MatchType.EXACT)
-    assert found.chosen is not None and found.chosen.agent_address == bob.agent_address
-    assert found.resolution_token is None
-
-
 async def test_an_address_is_certain_whatever_the_book_says(shelf: Shelf) -> None:
     bob = await shelf.add("Bob Miller", email="Bob@Example.org")
 

@@ -76,23 +76,6 @@ async def test_cards_join_the_contact_they_belong_to(contacts: StoredPeople) -> 
     assert (joined.aliases, joined.address_on("telegram")) == (("Robert Miller",), "2001")
 
 
-async def test_the_settings_contacts_are_kept_in_step(contacts: StoredPeople) -> None:
-    own = await contacts.create(OWNER, new_contact(name="Own"), source="api", now_us=1)
-
-    async def settings(*names: str) -> dict[str, str]:
-        wanted = [new_contact(name=name, aliases=[f"{name} alias"], email=f"{name}@X.org") for name in names]
-        await contacts.keep_in_step(OWNER, wanted, now_us=2)
-        return {one.name: one.id for one in await contacts.page(OWNER, after=None, limit=50)}
-
-    first = await settings("Anna", "Bob")
-    again = await settings("Anna", "Bob")
-    third = await settings("Bob", "Carl")
-
-    assert first == again
-    assert set(third) == {"Own", "Bob", "Carl"}
-    assert (third["Own"], third["Bob"]) == (own.id, first["Bob"])
-
-
 async def test_two_people_of_one_name_in_the_settings_stay_two(contacts: StoredPeople) -> None:
     wanted = [new_contact(name="Alice", telegram_chat_id=chat) for chat in ("1", "2")]
 
@@ -236,18 +219,6 @@ async def test_one_who_signs_in_leaves_a_contact_its_agent_address(contacts: Sto
     assert await contacts.get(OWNER, "anna") is not None
 
 
-async def test_a_change_is_told_before_the_one_who_made_it_goes_on(contacts: StoredPeople) -> None:
-    heard: list[int] = []
-
-    async def hear() -> None:
-        heard.append(contacts.changes)
-
-    contacts.tell(hear)
-    await contacts.create(OWNER, NewPerson(name="Bob"), source="api", now_us=1)
-
-    assert heard == [1]
-
-
 MAIL = PersonAddress(channel="email", address="anna@example.org")
 FAX = PersonAddress(channel="fax", address="1")
 PEOPLE = [
@@ -289,18 +260,6 @@ async def names(search: StoredPeople, begins: str | None, role: PersonRole | Non
 )
 async def test_a_name_is_found_by_how_it_begins(search: StoredPeople, begins: str, found: list[str]) -> None:
     assert await names(search, begins) == found
-
-
-async def test_a_role_narrows_the_list(search: StoredPeople) -> None:
-    assert await names(search, None, PersonRole.APPROVER) == ["Joanna"]
-    assert await names(search, "anna", PersonRole.MEMBER) == ["Анна Петрова"]
-
-
-async def test_pages_follow_each_other_without_gap(search: StoredPeople) -> None:
-    first = await search.page(OWNER, after=None, limit=3)
-    rest = await search.page(OWNER, after=first[-1].id, limit=9)
-
-    assert [one.name for one in (*first, *rest)] == [one.name for one in PEOPLE]
 
 
 async def test_channels_that_lead_nowhere_are_found_in_the_book_alone(search: StoredPeople) -> None:
