@@ -160,8 +160,3 @@ def test_its_id_is_that_of_its_members_and_its_way() -> None:
 
     assert len(ids) == 4
     assert made(two).id == made(two, late=5).id
-
-
-def test_one_that_is_late_says_so() -> None:
-    late = made(many(2), late=15 * 60 * 1_000_000)
-    assert render(late, [said("a"), said("b")]).startswith("2 notices, later than planned")

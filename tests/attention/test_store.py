@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from functools import partial
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from tests.attention.attended import names, take_in
 from tests.attention.sample import HOUR, PERSON, accepted, at
@@ -16,8 +15,8 @@ from tests.clock import FakeClock
 from postroom.attention.model import NoticeState
 from postroom.attention.reading import NoticeReading
 from postroom.attention.rules.policy import parse_policy
-from postroom.attention.state import PolicyChanged, ReceiptIn, SendOutcome, Wanted
-from postroom.attention.store import MOMENTS, StoredNotices, notice_sends
+from postroom.attention.state import ReceiptIn, SendOutcome
+from postroom.attention.store import MOMENTS, StoredNotices
 from postroom.attention.turn import NoticeBook
 from postroom.delivery.files.taking import DAY_US, retention
 from postroom.kernel.database.engine import Database
@@ -77,31 +76,6 @@ async def test_a_send_that_was_handed_over_is_found_by_its_delivery(database: Da
     assert (found.key, found.lease_until_us, found.send) == (send.key, None, send.send)
 
 
-async def test_the_words_of_a_message_are_kept_once_and_a_send_that_shows_them_has_them(database: Database) -> None:
-    clock = FakeClock(MIDNIGHT + 8 * HOUR)
-    book, store = book_on(database, clock), StoredNotices(database)
-    await take_in(book, accepted("a", clock.now_us()))
-    (send,) = await store.take_sends(clock.now_us(), lease_until_us=clock.now_us() + 1, limit=10)
-    (notice,) = await store.page(PERSON, None, 10, None)
-
-    assert send.message == replace(notice.message, idempotency_key=send.key, released=True)
-    kept = await database.read(lambda connection: connection.execute(select(notice_sends.c.outgoing)).scalar_one())
-    assert kept is None
-
-
-async def test_what_is_old_and_over_is_not_read_unless_it_is_asked_for(database: Database) -> None:
-    clock = FakeClock(MIDNIGHT + 8 * HOUR)
-    book, store = book_on(database, clock), StoredNotices(database)
-    await take_in(book, accepted("a", clock.now_us()))
-    (send,) = await store.take_sends(clock.now_us(), lease_until_us=0, limit=1)
-    receipt = ReceiptIn(at_us=clock.now_us(), send=send.key, outcome=SendOutcome.OK)
-    await book.change(PERSON, lambda _: [receipt])
-    await clock.advance(4 * 86_400)
-    assert (await store.read(PERSON, book.wanted(PERSON))).notices == ()
-    assert [one.id for one in (await store.read(PERSON, book.wanted(PERSON, Wanted(notices=("a",))))).notices] == ["a"]
-    assert [one.id for one in (await store.read(PERSON, Wanted(everything=True))).notices] == ["a"]
-
-
 @pytest.mark.requirement("attention:one-decider")
 async def test_two_workers_decide_once(postgres_url: str) -> None:
     clock = FakeClock(MIDNIGHT)
@@ -117,16 +91,6 @@ async def test_two_workers_decide_once(postgres_url: str) -> None:
     finally:
         for one in databases:
             await one.close()
-
-
-async def test_a_policy_is_read_as_it_was_written(database: Database) -> None:
-    clock = FakeClock(MIDNIGHT)
-    book = book_on(database, clock)
-    policy = parse_policy({"preset": "calm", "agents": {"cook": {"ceiling": "normal"}}, "slots": ["08:00"]})
-    await book.change(PERSON, lambda turn: [PolicyChanged(at_us=turn.moment_us, policy=policy)])
-    await book.refresh()
-    assert book.policies.people == {PERSON: policy}
-    assert await NoticeReading(book=book).own_policy(PERSON) == policy
 
 
 @pytest.mark.requirement("attention:accounted")

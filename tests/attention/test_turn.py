@@ -20,11 +20,9 @@ from postroom.attention.state import Fact, Loaded, NoticeAccepted, NoticeChanges
 from postroom.attention.turn import ORIGIN, Turn, frozen_message
 from postroom.kernel.database.rows import of_json, to_json
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.attachment import Attachment
-from postroom.message.delivery import Format, Priority
 from postroom.message.markup import Markup
 from postroom.message.outgoing import Outgoing
-from postroom.message.wishes import AttentionWish, Because, HoldReason, Urgency
+from postroom.message.wishes import Because, HoldReason
 
 # -- Everything the engine makes is JSON and back the same value --
 
@@ -35,21 +33,6 @@ def test_facts_and_decisions_come_back_as_they_were(history: History) -> None:
     run = simulate(history.facts, book_of(history), state=empty())
     for event in run.events:
         assert of_json(type(event), to_json(event)) == event
-
-
-def test_a_message_comes_back_as_it_was() -> None:
-    file = Attachment(upload_id="u", sha256="s", name="a.txt", media_type="text/plain", size=3)
-    wish = AttentionWish(urgency=Urgency.CRITICAL, needs_ack=True)
-    message = Outgoing(
-        origin_butler="cook",
-        channel="telegram",
-        message="**Hi** ü",
-        format=Format.MARKDOWN,
-        priority=Priority.HIGH,
-        attachments=(file,),
-        wish=wish,
-    )
-    assert of_json(Outgoing, to_json(message)) == message
 
 
 # -- What is sent, frozen: to whom, as what, and what it changes --

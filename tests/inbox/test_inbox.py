@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -13,7 +12,6 @@ from structlog.testing import capture_logs
 from tests.clock import START_US, FakeClock
 from tests.inbox.examples import BY_EMAIL, a_notification
 from tests.inbox.workshop import Workshop, workshop
-from tests.patience import PATIENCE_SECONDS
 from tests.support.counted import CountedLoops
 from tests.support.redis_server import fresh_prefix, own_redis
 
@@ -61,9 +59,6 @@ def test_what_was_above_the_cap_is_counted() -> None:
     assert registry.get_sample_value("postroom_notification_limited_total") == 1
 
 
-LATER_US = START_US + 60_000_000
-
-
 @pytest.fixture
 async def shop(home: Path, clock: FakeClock) -> AsyncIterator[Workshop]:
     async with workshop(home, clock) as shop:
@@ -76,15 +71,6 @@ async def note(shop: Workshop) -> Notification:
     (note,) = await shop.notes.page("ada", NotificationQuery(), shop.clock.now_us())
     await shop.clock.advance(60)
     return note
-
-
-async def test_a_change_is_written_and_told_to_those_who_watch(shop: Workshop, note: Notification) -> None:
-    with shop.inbox.feed.listening("ada") as signal:
-        news = signal.news()
-        after = await shop.inbox.change("ada", note.id, NotificationChange.READ)
-
-    assert after is not None and after.read_at_us == LATER_US
-    assert news.is_set()
 
 
 async def test_what_lies_in_another_inbox_is_not_touched_and_nobody_is_rung(shop: Workshop, note: Notification) -> None:
@@ -128,52 +114,12 @@ async def feed(notes: StoredNotes, clock: FakeClock) -> AsyncIterator[Feed]:
         feed.stop()
 
 
-async def keep_elsewhere(notes: StoredNotes, user_id: str) -> None:
-    """As another process would: without a word to this one."""
-    new = a_notification(user_id, at_us=START_US)
-    assert await notes.create(new, hourly_cap=10) is not None
-
-
-async def test_what_happens_here_rings_at_once_and_for_its_owner_alone(feed: Feed) -> None:
-    with feed.listening("ada") as ada, feed.listening("ada") as another, feed.listening("bob") as bob:
-        heard = [signal.news() for signal in (ada, another, bob)]
-        feed.ring("ada")
-
-        assert [news.is_set() for news in heard] == [True, True, False]
-
-
-async def test_what_happens_elsewhere_rings_at_the_next_look(feed: Feed, notes: StoredNotes, clock: FakeClock) -> None:
-    with feed.listening("ada") as ada, feed.listening("bob") as bob:
-        first, bobs = ada.news(), bob.news()
-        await clock.parked()
-        await keep_elsewhere(notes, "ada")
-        await clock.advance(LOOK_SECONDS)
-        await asyncio.wait_for(first.wait(), PATIENCE_SECONDS)
-        second = ada.news()
-        await clock.parked()
-        await clock.advance(LOOK_SECONDS)
-        await clock.parked()
-
-        assert not second.is_set(), "nothing new has happened"
-        assert not bobs.is_set()
-
-
 async def test_nobody_asks_the_store_while_nobody_listens(feed: Feed, clock: FakeClock) -> None:
     with feed.listening("ada"):
         await clock.parked()
     await clock.advance(LOOK_SECONDS)
 
     assert clock.waiting == 0
-
-
-async def test_when_it_stops_every_listener_is_woken(feed: Feed) -> None:
-    with feed.listening("ada") as signal:
-        news = signal.news()
-        feed.stop()
-
-        assert (news.is_set(), signal.is_closed, feed.stopping.is_set()) == (True, True, True)
-    with feed.listening("bob") as late:
-        assert late.is_closed
 
 
 @pytest.mark.requirement(
@@ -210,18 +156,6 @@ async def test_the_log_knows_the_correlation_and_not_a_word_of_the_message(shop:
     assert (created["correlation_id"], created["conversation_id"], created["user_id"]) == ("k1", "c1", "ada")
     assert "Canary" not in str(logs)
     assert "example.com" not in str(logs)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"message": ""}, {"message": "x" * 501}, {"type": "urgent"}, {"user_id": " "}], ids=str
-)
-@pytest.mark.requirement("inbox:response-validation-error", "inbox:validation-user-id")
-async def test_a_wrong_call_is_answered_and_leaves_nothing(shop: Workshop, wrong: dict[str, Any]) -> None:
-    answer = await shop.send(**{"message": "Hello", "user_id": "ada", **wrong})
-
-    assert (answer["success"], answer["action"]) == (False, "validation_error")
-    assert set(answer) == {"success", "action", "message"}
-    assert await shop.notes.page("ada", NotificationQuery(), shop.clock.now_us()) == []
 
 
 @pytest.mark.requirement("inbox:validation-rate-limit", "inbox:response-rate-limited")

@@ -71,14 +71,14 @@ async def test_a_client_sees_the_contract(api: Api) -> None:
 @pytest.mark.requirement("inbox:response-success", "inbox:context-user-id")
 async def test_a_call_leaves_a_notification_for_the_tokens_owner(api: Api) -> None:
     async with client(api) as connected:
-        answer = await connected.call_tool("send_notification", {"message": "Dentist", "type": "reminder"})
+        answer = await connected.call_tool("send_notification", {"message": "x" * 60, "type": "reminder"})
 
     (one,) = await kept(api)
     assert not answer.is_error
     assert answer.structured_content == {
         "success": True,
         "action": "notification_created",
-        "message": "Notification created: Dentist",
+        "message": f"Notification created: {'x' * 47}...",
         "notification_id": one.id,
         "type": "reminder",
     }

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
-from functools import cache
-from itertools import pairwise
+from datetime import datetime, time
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.inbox.examples import AT_NIGHT as EXAMPLES_AT_NIGHT
 from tests.inbox.examples import BY_EMAIL
@@ -23,7 +19,6 @@ from postroom.inbox.preferences import changed, own_policy, shown, warnings_of, 
 from postroom.kernel.acts.reading import read
 from postroom.kernel.values.errors import Refused, ValidationError
 from postroom.kernel.values.ids import to_datetime, to_us
-from postroom.kernel.values.zones import is_zone, known_zone, zone_names
 from postroom.message.wishes import Urgency
 
 
@@ -125,9 +120,6 @@ def test_other_wishes_leave_a_waiting_address_alone() -> None:
     assert changed(before, Preferences(), ["delivery_channel"]).email_pending == "new@example.com"
 
 
-NEW_YORK = "America/New_York"
-
-
 @dataclass(frozen=True)
 class QuietHours:
     """As a person says them in the inbox."""
@@ -146,147 +138,11 @@ class QuietHours:
         return None if ends is None else to_datetime(ends)
 
 
-def at(*parts: int) -> datetime:
-    return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type,misc]
-
-
 def quiet(start: str, end: str, zone: str = "UTC") -> QuietHours:
     return QuietHours(time.fromisoformat(start), time.fromisoformat(end), zone)
 
 
-@pytest.mark.parametrize(
-    ("hours", "now", "ends"),
-    [
-        pytest.param(quiet("22:00", "07:00"), at(2026, 1, 1, 22), at(2026, 1, 2, 7), id="at the start"),
-        pytest.param(quiet("22:00", "07:00"), at(2026, 1, 1, 21, 59, 59), None, id="just before the start"),
-        pytest.param(quiet("22:00", "07:00"), at(2026, 1, 2, 7), None, id="at the end"),
-        pytest.param(
-            quiet("22:00", "07:00"), at(2026, 1, 2, 6, 59, 59, 999_999), at(2026, 1, 2, 7), id="just before the end"
-        ),
-        pytest.param(
-            quiet("22:00", "07:00:30"), at(2026, 1, 2, 7, 0, 10), at(2026, 1, 2, 7, 0, 30), id="seconds count"
-        ),
-        pytest.param(quiet("08:00", "17:00"), at(2026, 1, 2, 12), at(2026, 1, 2, 17), id="within one day"),
-        pytest.param(quiet("22:00", "00:00"), at(2026, 1, 2, 23, 59, 59), at(2026, 1, 3), id="until midnight"),
-        pytest.param(quiet("00:00", "06:00"), at(2026, 1, 2), at(2026, 1, 2, 6), id="from midnight"),
-        pytest.param(quiet("12:00", "12:00"), at(2026, 1, 2, 12), None, id="start is end means never"),
-        pytest.param(
-            quiet("22:00", "02:30", NEW_YORK), at(2026, 3, 8, 6, 30), at(2026, 3, 8, 7), id="the end is skipped"
-        ),
-        pytest.param(quiet("22:00", "02:30", NEW_YORK), at(2026, 3, 8, 7), None, id="at the jump over the end"),
-        pytest.param(
-            quiet("22:00", "01:30", NEW_YORK), at(2026, 11, 1, 5, 10), at(2026, 11, 1, 6, 30), id="the end comes twice"
-        ),
-        pytest.param(
-            quiet("22:00", "01:30", NEW_YORK), at(2026, 11, 1, 5, 45), at(2026, 11, 1, 6, 30), id="between both ends"
-        ),
-        pytest.param(quiet("22:00", "01:30", NEW_YORK), at(2026, 11, 1, 6, 30), None, id="after the second end"),
-        pytest.param(quiet("22:00", "07:00", NEW_YORK), at(2026, 3, 8, 4), at(2026, 3, 8, 11), id="the short night"),
-        pytest.param(quiet("22:00", "07:00", NEW_YORK), at(2026, 11, 1, 3), at(2026, 11, 1, 12), id="the long night"),
-        pytest.param(quiet("02:10", "02:50", NEW_YORK), at(2026, 3, 8, 7), None, id="skipped altogether"),
-        pytest.param(
-            quiet("02:30", "05:00", NEW_YORK), at(2026, 3, 8, 7), at(2026, 3, 8, 9), id="the start is skipped"
-        ),
-        pytest.param(
-            quiet("22:00", "07:00", "Asia/Kolkata"),
-            at(2026, 1, 1, 16, 30),
-            at(2026, 1, 2, 1, 30),
-            id="half an hour off",
-        ),
-        pytest.param(
-            quiet("22:00", "07:00", "Australia/Lord_Howe"),
-            at(2026, 4, 4, 13),
-            at(2026, 4, 4, 20, 30),
-            id="clocks change by half an hour",
-        ),
-        pytest.param(
-            quiet("22:00", "07:00", "Pacific/Apia"), at(2011, 12, 30, 9), at(2011, 12, 30, 17), id="a day left out"
-        ),
-    ],
-)
-def test_quiet_ends(hours: QuietHours, now: datetime, ends: datetime | None) -> None:
-    assert hours.until(now) == ends
-
-
-def shown_as_quiet(hours: QuietHours, now: datetime) -> bool:
-    """What somebody who only looks at the wall clock would say."""
-    shown = now.astimezone(ZoneInfo(hours.zone)).time()
-    if hours.start < hours.end:
-        return hours.start <= shown < hours.end
-    return hours.start > hours.end and (shown >= hours.start or shown < hours.end)
-
-
-def check(hours: QuietHours, now: datetime) -> None:
-    ends = hours.until(now)
-    if shown_as_quiet(hours, now):
-        assert ends is not None, (hours, now)
-    if ends is not None:
-        assert now < ends <= now + timedelta(hours=50), (hours, now, ends)
-        assert hours.until(ends) is None, (hours, now, ends)
-        assert hours.until(ends - timedelta(microseconds=1)) == ends, (hours, now, ends)
-        assert hours.until(now + (ends - now) / 2) == ends, (hours, now, ends)
-
-
 times = st.builds(time, st.integers(0, 23), st.sampled_from([0, 1, 15, 30, 45, 59]), st.sampled_from([0, 0, 0, 30]))
-
-
-@settings(max_examples=400, deadline=None)
-@given(
-    zone=st.sampled_from(sorted(zone_names())),
-    start=times,
-    end=times,
-    now=st.datetimes(datetime(2024, 1, 1), datetime(2031, 1, 1)),
-)
-def test_in_every_zone_quiet_is_what_the_wall_clock_says_and_has_one_end(
-    zone: str, start: time, end: time, now: datetime
-) -> None:
-    check(QuietHours(start, end, zone), now.replace(tzinfo=UTC))
-
-
-@cache
-def offset_changes() -> dict[tuple[datetime, timedelta, timedelta], str]:
-    """Every change of an offset from 2024 to 2030, with one zone that makes it: others that do are no different."""
-    found: dict[tuple[datetime, timedelta, timedelta], str] = {}
-    days = [at(2024, 1, 1) + timedelta(days=number) for number in range(2558)]
-    for name in sorted(zone_names()):
-        zone = ZoneInfo(name)
-        offsets = [day.astimezone(zone).utcoffset() or timedelta() for day in days]
-        for number, (before, after) in enumerate(pairwise(offsets)):
-            if before != after:
-                found.setdefault((_change(zone, days[number], before), before, after), name)
-    return found
-
-
-def _change(zone: ZoneInfo, earlier: datetime, before: timedelta) -> datetime:
-    later = earlier + timedelta(days=1)
-    while later - earlier > timedelta(seconds=1):
-        middle = earlier + (later - earlier) / 2
-        earlier, later = (middle, later) if middle.astimezone(zone).utcoffset() == before else (earlier, middle)
-    return later.replace(microsecond=0)
-
-
-@pytest.mark.timeout(300)
-def test_around_every_change_of_an_offset_from_2024_to_2030() -> None:
-    changes = offset_changes()
-    assert len(changes) > 200
-    for (moment, _, _), zone in changes.items():
-        for minutes in (-100, -60, -30, -1, 0, 1, 30, 60, 100):
-            now = moment + timedelta(minutes=minutes)
-            shown = now.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
-            around = ((shown - timedelta(minutes=40)).time(), (shown + timedelta(minutes=50)).time())
-            for start, end in (around, (time(22), time(2, 30)), (time(22), time(1, 30))):
-                check(
-                    QuietHours(start.replace(second=0, microsecond=0), end.replace(second=0, microsecond=0), zone), now
-                )
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["", "Mars/Olympus", "America", "../../etc/passwd", "localtime", "posixrules", "europe/berlin", "x" * 300, "UTC\0"],
-)
-def test_what_is_no_zone_is_not_taken_for_one(name: str) -> None:
-    assert not is_zone(name)
-    assert known_zone(name) == ZoneInfo("UTC")
 
 
 def test_preferences_without_both_times_have_no_quiet_hours() -> None:

@@ -22,23 +22,10 @@ from postroom.inbox.copies import outgoing
 from postroom.inbox.model import Cursor, NewNotification, Notification, NotificationChange
 from postroom.inbox.rules import apply, cursor_after, parse_cursor, priority_of
 from postroom.kernel.acts.reading import read
-from postroom.kernel.values.errors import OverloadRejected, PostroomError, StoreUnavailable, ValidationError
+from postroom.kernel.values.errors import PostroomError, ValidationError
 from postroom.kernel.values.ids import to_text
 from postroom.message.delivery import Priority
 from postroom.message.wishes import Because, HoldReason
-
-
-@pytest.mark.requirement("inbox:response-success")
-def test_success() -> None:
-    note = a_notification(message="x" * 60)
-
-    assert answers.created(note, None) == {
-        "success": True,
-        "action": "notification_created",
-        "message": f"Notification created: {'x' * 47}...",
-        "notification_id": note.id,
-        "type": "reminder",
-    }
 
 
 @pytest.mark.requirement("attention:note-held")
@@ -60,33 +47,6 @@ def test_of_a_copy_that_is_held_the_answer_says_until_when_and_why() -> None:
     told = {"status": "muted", "notice_id": note.id, "reasons": ["muted"]}
     assert answers.created(note, muted) == {**plain, **told}
     assert answers.created(note, Standing(notice=notice, state=NoticeState.RELEASED)) == plain
-
-
-@pytest.mark.requirement("inbox:response-validation-error")
-def test_a_wrong_message() -> None:
-    assert SendNotification.refused(ValidationError("")) == {
-        "success": False,
-        "action": "validation_error",
-        "message": "Message must be between 1 and 500 characters",
-    }
-
-
-@pytest.mark.requirement("inbox:response-rate-limited")
-def test_above_the_cap() -> None:
-    assert SendNotification.refused(OverloadRejected("", limit_type="inbox", retry_after_seconds=1.0)) == {
-        "success": False,
-        "action": "rate_limited",
-        "message": "Notification rate limit exceeded. Try again later.",
-    }
-
-
-@pytest.mark.requirement("inbox:response-system-error")
-def test_a_failure() -> None:
-    assert SendNotification.refused(StoreUnavailable("locked")) == {
-        "success": False,
-        "action": "error",
-        "message": "Failed to create notification: the inbox is not available right now",
-    }
 
 
 NOTE = a_notification()

@@ -12,18 +12,16 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.clock import START_US, FakeClock
+from tests.clock import START_US
 from tests.inbox.api import Api, running_api
 from tests.inbox.examples import BY_EMAIL, a_notification
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.inbox.inbox import Feed
 from postroom.inbox.model import DeliveryChannel, Notification
-from postroom.inbox.routes import arrivals, stream
+from postroom.inbox.routes import arrivals
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.sqlite import SqliteDatabase
-from postroom.kernel.serving.json_door import LIFE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,26 +185,6 @@ class TestInParts:
         await keep(notes, a_notification(at_us=START_US - 1))
 
         assert await (await arrivals(notes, "ada", last, START_US)).look() == []
-
-    async def test_a_stream_has_an_end_so_that_a_revoked_token_has_one_too(
-        self, notes: StoredNotes, clock: FakeClock
-    ) -> None:
-        told: list[str] = []
-
-        async def listen() -> None:
-            async for part in stream(notes, Feed(notes, clock), clock, "ada", None).body_iterator:
-                told.append(str(part))
-
-        listening = asyncio.create_task(listen())
-        while not listening.done():
-            await asyncio.wait(
-                {listening, parked := asyncio.create_task(clock.parked())}, return_when="FIRST_COMPLETED"
-            )
-            parked.cancel()
-            await clock.advance(15)
-
-        assert clock.now_us() - START_US >= LIFE_SECONDS * 1_000_000
-        assert ": still here\n\n" in told
 
 
 async def keep(notes: StoredNotes, *new: Notification) -> None:

@@ -12,11 +12,9 @@ from postroom.attention.pages.policy_form import complaints_of, form_of, read, t
 from postroom.attention.pages.shown import (
     CELL_WORDS,
     PRESET_WORDS,
-    end_of_today,
     later,
     policy_words,
     reason_words,
-    this_evening,
     week,
 )
 from postroom.attention.rules.policy import parse_policy
@@ -92,14 +90,6 @@ def test_what_has_passed_and_what_is_no_choice_is_refused(wish: str, typed: str)
         later(wish, typed, ZONE, NIGHT)
 
 
-def test_the_evening_is_over_once_it_has_begun() -> None:
-    assert this_evening(ZONE, NIGHT) is None
-
-
-def test_today_ends_at_midnight_there() -> None:
-    assert end_of_today(ZONE, NIGHT) == parse_text("2026-07-01T22:00:00Z")
-
-
 @pytest.mark.parametrize("typed", ["", "tomorrow", "2026-01-01T10:00+01:00", "0001-01-01T00:00"])
 def test_a_moment_that_is_none_is_refused_at_its_field(typed: str) -> None:
     with pytest.raises(ValidationError) as refused:
@@ -130,12 +120,6 @@ def test_a_window_of_some_days_ends_on_the_morning_after() -> None:
 def test_windows_that_touch_are_one_and_equal_times_never_begin() -> None:
     assert week([QuietWindow(time(0), time(12)), QuietWindow(time(12), time(0))], [])[0].words == "quiet all day"
     assert week([QuietWindow(time(9), time(9))], [])[0].words == "no quiet hours"
-
-
-def test_a_window_until_midnight_leaves_nothing_to_the_next_day() -> None:
-    days = week([QuietWindow(time(20), time(0), ("mon",))], [])
-
-    assert [day.spans for day in days[:2]] == [((1200, 1440),), ()]
 
 
 # -- A policy on a form and back --
@@ -172,24 +156,12 @@ def test_a_policy_that_was_only_looked_at_stays_as_it_is(household: Policy | Non
     assert read(form_of(own, household), own, household) == own
 
 
-def test_what_the_household_says_is_shown_and_not_copied() -> None:
-    form = form_of(None, HOUSEHOLD)
-
-    assert [(one.start, one.end) for one in form.windows] == [("23:00", "06:00")]
-    assert [(one.name, one.critical) for one in form.agents] == [("alarm", True)]
-    assert read(form, None, HOUSEHOLD) is None
-
-
 def test_what_is_taken_away_on_the_form_is_none_and_not_the_households() -> None:
     assert written(typed_form(Form()), None, HOUSEHOLD) == {
         "quiet_hours": [],
         "let_pass": [],
         "agents": {"alarm": {"critical": False}},
     }
-
-
-def test_without_any_wish_there_is_no_policy() -> None:
-    assert read(typed_form(Form()), None, None) is None
 
 
 def test_rows_left_empty_do_not_count_and_a_row_is_named_by_its_place_among_the_filled() -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.attention.histories import PLACES, URGENCY, History, book_of, engine, histories, policies
+from tests.attention.histories import URGENCY, History, book_of, engine, histories, policies
 from tests.attention.sample import DAY, MINUTE, accepted, at, empty
-from tests.attention.whole_simulation import simulate_whole
 from tests.property_tests import at_most
 
 from postroom.attention.reading import left_at
@@ -20,25 +18,7 @@ from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook, parse_policy
 from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import NoticeAccepted, PolicyChanged, ReceiptIn, SendOutcome
-from postroom.message.wishes import URGENCIES, Urgency
-
-# -- What one event concerns is all that has to be looked at: the simulation says what one over everything says --
-
-
-HISTORIES = int(os.environ.get("POSTROOM_HISTORIES", "100"))
-
-
-@pytest.mark.requirement("attention:oracle-agrees")
-@settings(max_examples=at_most(HISTORIES), deadline=None, suppress_health_check=list(HealthCheck))
-@given(histories())
-@pytest.mark.timeout(7200)
-def test_cut_to_what_each_event_concerns_the_run_is_the_same(history: History) -> None:
-    cut, end = engine(history)
-    whole = simulate_whole(history.facts, book_of(history), state=empty(), until_us=end)
-
-    assert cut.events == whole.events
-    assert cut.state == whole.state
-
+from postroom.message.wishes import URGENCIES
 
 # -- What must not change a log, and what must change it in one direction only --
 
@@ -95,20 +75,6 @@ def test_at_a_fixpoint_nothing_is_decided(history: History) -> None:
     assert decide(run.state, rules, end)[0] == ()
 
 
-@quickly
-@given(histories(tuple(PLACES[:1])), st.integers(1, 60))
-def test_whole_weeks_later_everything_is_whole_weeks_later(history: History, weeks: int) -> None:
-    shift = weeks * 7 * DAY
-    facts = [event for event in history.facts if not isinstance(event, PolicyChanged)]
-    moved = [_shifted(event, shift) for event in facts]
-    first, end = engine(replace(history, facts=facts))
-    second = simulate(moved, book_of(history), state=empty(), until_us=end + shift)
-
-    assert [(one.at_us + shift, one.notice, one.kind) for one in first.decisions] == [
-        (one.at_us, one.notice, one.kind) for one in second.decisions
-    ]
-
-
 def _shifted(event: Any, shift: int) -> Any:
     """Every number in a fact is a moment, but for the room that a notice takes in a digest."""
     moments = event.__dataclass_fields__.keys() - {"room"}
@@ -158,7 +124,3 @@ def test_the_order_in_which_simultaneous_notices_come_in_changes_nothing_of_when
     again.sort(key=lambda event: (event.at_us, mine.index(event)))
 
     assert simulate(again, book_of(history), state=empty()) == simulate(mine, book_of(history), state=empty())
-
-
-def test_the_urgencies_are_in_order() -> None:
-    assert URGENCIES == (Urgency.PASSIVE, Urgency.NORMAL, Urgency.TIME_SENSITIVE, Urgency.CRITICAL)

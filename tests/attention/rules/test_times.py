@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta
+from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.attention.attended import names
 from tests.attention.histories import PLACES
-from tests.attention.one_daily_window import QuietHours
 from tests.attention.sample import DAY, HOUR, MINUTE, PERSON, at, book
 from tests.attention.sample import NIGHT as WRITTEN_NIGHT
 from tests.attention.slow_oracle import US, calendar
@@ -34,6 +34,7 @@ from postroom.attention.turn import NoticeBook
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import to_datetime, to_us
+from postroom.kernel.values.zones import zone_names
 from postroom.message.wishes import Urgency
 
 NIGHT = (QuietWindow(time(22), time(7)),)
@@ -72,10 +73,6 @@ def test_windows_that_touch_or_overlap_are_one() -> None:
     assert quiet_until(windows, "UTC", at("23:00")) == at("2026-01-06T10:00")
 
 
-def test_equal_times_never_begin() -> None:
-    assert stretch((QuietWindow(time(9), time(9)),), "UTC", at("09:00")) is None
-
-
 def test_the_next_stretch_of_a_weekday_is_found_a_week_ahead() -> None:
     monday = (QuietWindow(time(9), time(10), ("mon",)),)
 
@@ -105,18 +102,70 @@ def test_the_end_follows_the_wall_clock_over_a_change(
     assert shown(quiet_until(windows, zone, at(moment, zone)), zone) == until
 
 
+def quiet_on_the_wall(window: QuietWindow, zone: str, moment: datetime) -> bool:
+    """What somebody who only looks at the wall clock would say."""
+    shown = moment.astimezone(ZoneInfo(zone)).time()
+    if window.start < window.end:
+        return window.start <= shown < window.end
+    return window.start > window.end and (shown >= window.start or shown < window.end)
+
+
+def check(window: QuietWindow, zone: str, moment: datetime) -> None:
+    now, case = to_us(moment), (window, zone, moment)
+    ends = quiet_until((window,), zone, now)
+    if quiet_on_the_wall(window, zone, moment):
+        assert ends is not None, case
+    if ends is not None:
+        assert now < ends <= now + 50 * HOUR, case
+        assert quiet_until((window,), zone, ends) is None, case
+        assert {quiet_until((window,), zone, within) for within in (ends - 1, (now + ends) // 2)} == {ends}, case
+
+
+TIMES = st.builds(time, st.integers(0, 23), st.sampled_from([0, 1, 15, 30, 45, 59]), st.sampled_from([0, 0, 0, 30]))
+
+
 @pytest.mark.requirement("attention:zones")
-@given(st.sampled_from(PLACES), st.integers(0, 23), st.integers(0, 23), st.sampled_from([0, 30]), st.integers(0, 4000))
-def test_one_daily_window_is_what_the_inbox_has(
-    place: tuple[str, str], start: int, end: int, half: int, minutes: int
+@settings(deadline=None)
+@given(st.sampled_from(sorted(zone_names())), TIMES, TIMES, st.datetimes(datetime(2024, 1, 1), datetime(2031, 1, 1)))
+def test_in_every_zone_quiet_is_what_the_wall_clock_says_and_has_one_end(
+    zone: str, start: time, end: time, moment: datetime
 ) -> None:
-    zone, begin = place
-    moment = at(begin, zone) + minutes * MINUTE
-    old = QuietHours(time(start, half), time(end), zone).until(to_datetime(moment))
+    check(QuietWindow(start, end), zone, moment.replace(tzinfo=UTC))
 
-    found = quiet_until((QuietWindow(time(start, half), time(end)),), zone, moment)
 
-    assert found == (None if old is None else (old - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1))
+def changes_of_offsets() -> dict[tuple[datetime, timedelta, timedelta], str]:
+    """Every change from 2024 to 2030, with one zone that makes it: others that do are no different."""
+    found: dict[tuple[datetime, timedelta, timedelta], str] = {}
+    days = [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=number) for number in range(2558)]
+    for name in sorted(zone_names()):
+        zone = ZoneInfo(name)
+        offsets = [day.astimezone(zone).utcoffset() or timedelta() for day in days]
+        for number, (before, after) in enumerate(pairwise(offsets)):
+            if before != after:
+                found.setdefault((moment_of_change(zone, days[number], before), before, after), name)
+    return found
+
+
+def moment_of_change(zone: ZoneInfo, earlier: datetime, before: timedelta) -> datetime:
+    later = earlier + timedelta(days=1)
+    while later - earlier > timedelta(seconds=1):
+        middle = earlier + (later - earlier) / 2
+        earlier, later = (middle, later) if middle.astimezone(zone).utcoffset() == before else (earlier, middle)
+    return later.replace(microsecond=0)
+
+
+@pytest.mark.requirement("attention:zones")
+@pytest.mark.timeout(300)
+def test_around_every_change_of_an_offset_quiet_is_what_the_wall_clock_says() -> None:
+    changes = changes_of_offsets()
+    assert len(changes) > 200
+    for (moment, _, _), zone in changes.items():
+        for minutes in (-100, -60, -30, -1, 0, 1, 30, 60, 100):
+            now = moment + timedelta(minutes=minutes)
+            shown = now.astimezone(ZoneInfo(zone)).replace(tzinfo=None, second=0, microsecond=0)
+            around = ((shown - timedelta(minutes=40)).time(), (shown + timedelta(minutes=50)).time())
+            for start, end in (around, (time(22), time(2, 30)), (time(22), time(1, 30))):
+                check(QuietWindow(start, end), zone, now)
 
 
 @pytest.mark.requirement("attention:zones")

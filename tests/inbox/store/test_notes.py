@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import Connection, inspect
 from tests.clock import START_US
 from tests.inbox.examples import BY_EMAIL, a_notification
 from tests.opened_database import opened_file
@@ -32,7 +31,6 @@ from postroom.inbox.rules import apply
 from postroom.inbox.store import notes as views
 from postroom.inbox.store.mail import StoredPreferences
 from postroom.inbox.store.notes import StoredNotes
-from postroom.inbox.store.waiting import notification_preferences, notifications
 from postroom.kernel.database.engine import Database
 
 NOW = START_US
@@ -52,23 +50,6 @@ async def keep(notes: StoredNotes, *new: Notification) -> None:
 
 async def ids(notes: StoredNotes, page: NotificationQuery, now_us: int = NOW, user_id: str = "ada") -> list[str]:
     return [one.id for one in await notes.page(user_id, page, now_us)]
-
-
-class TestSchema:
-    @pytest.mark.parametrize("table", [notifications, notification_preferences], ids=str)
-    async def test_the_migration_makes_the_columns_and_indices_that_the_tables_name(
-        self, database: Database, table: object
-    ) -> None:
-        def look(connection: Connection) -> tuple[set[str], set[str]]:
-            schema = "shared" if connection.dialect.name == "postgresql" else None
-            found = inspect(connection)
-            columns = {column["name"] for column in found.get_columns(table.name, schema=schema)}
-            return columns, {str(index["name"]) for index in found.get_indexes(table.name, schema=schema)}
-
-        columns, indices = await database.read(look)
-
-        assert columns == {column.name for column in table.columns}
-        assert {index.name for index in table.indexes} <= indices
 
 
 class TestCreate:
@@ -254,33 +235,6 @@ async def test_each_person_with_an_inbox_is_named_once_in_order(database: Databa
     await keep_in(database, *(a_notification(name) for name in ("eve", "ada", "eve", "bob", "ada")))
 
     assert await StoredNotes(database).people() == ["ada", "bob", "eve"]
-
-
-async def test_an_empty_inbox_counts_nothing(database: Database) -> None:
-    assert await StoredNotes(database).counts("ada", NOW) == dict.fromkeys(SHELVES, 0)
-
-
-async def test_a_page_begins_where_the_one_before_ended(database: Database) -> None:
-    notes = [a_notification(at_us=NOW - age // 2) for age in range(6)]
-    await keep_in(database, *notes)
-    shelves, after, seen = StoredNotes(database), None, list[str]()
-
-    for _ in range(4):
-        page = await shelves.page("ada", NotificationQuery(shelf=Shelf.UNREAD, after=after, limit=2), NOW)
-        seen += [one.id for one in page]
-        after = Cursor(page[-1].created_at_us, page[-1].id) if page else after
-
-    assert seen == [one.id for one in sorted(notes, key=lambda one: (one.created_at_us, one.id), reverse=True)]
-
-
-async def test_one_is_found_by_its_owner_and_by_nobody_else(database: Database) -> None:
-    note = a_notification(dismissed_at_us=5)
-    await keep_in(database, note, a_notification("eve"))
-    shelves = StoredNotes(database)
-
-    assert await shelves.find("ada", note.id) == note
-    assert await shelves.find("eve", note.id) is None
-    assert await shelves.people() == ["ada", "eve"]
 
 
 @given(
