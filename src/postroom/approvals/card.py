@@ -28,7 +28,7 @@ from postroom.kernel.values.errors import FieldError
 from postroom.kernel.values.ids import SECOND_US
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from postroom.message.attachment import Attachment, size_words
-from postroom.message.outgoing import ASKER
+from postroom.message.outgoing import ASKER, known_as
 from postroom.message.wishes import APPROVE, DENY, Risk
 from postroom.questions.model import (
     Attempt,
@@ -77,8 +77,8 @@ def _wording(new: NewDelivery, content: Content, risk: Risk) -> Wording:
     """Who wants what from whom, and the message with its hidden characters made visible."""
     return Wording(
         kind=QuestionKind.APPROVE,
-        question=f"Approval needed: {new.agent} wants to {_act(content)} on {content.channel} "
-        f"to {reveal(content.address)} ({risk} risk).\nAction {new.id}",
+        question=f"Approval needed: {known_as(new.agent)} wants to {_act(content)} on {content.channel} "
+        f"to {reveal(content.address)} ({risk} risk).",
         context=_shown(content),
         options=(_SEND, _DO_NOT_SEND),
         allow_text=False,

@@ -24,6 +24,7 @@ from postroom.kernel.acts.reading import made
 from postroom.kernel.running.terminal import Home, Json, complain, say, say_json
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.ids import is_uuid
+from postroom.message.outgoing import known_as
 from postroom.settings.glance import glance_from_process
 from postroom.settings.load import from_process
 from postroom.settings.reach import running_here
@@ -115,7 +116,7 @@ def _ids(perform: Perform, status: str) -> Iterator[str]:
 
 
 def _summary(action: ActionBody) -> str:
-    who = f"{action['origin_butler']} to {action['recipient']} over {action['channel']}"
+    who = f"{known_as(action['origin_butler'])} to {action['recipient']} over {action['channel']}"
     return f"{who} (risk {action['risk_tier']}): {action['preview']}"
 
 
@@ -125,7 +126,8 @@ def _zone(home: str | None) -> str:
 
 def _show(action: Whole, zone: str, say: Callable[[str], None] = say) -> None:
     visible = action["visible"]
-    say(f"{action['origin_butler']} wants to {visible['intent']} over {visible['channel']} to {visible['recipient']}")
+    who, to = known_as(action["origin_butler"]), visible["recipient"]
+    say(f"{who} wants to {visible['intent']} over {visible['channel']} to {to}")
     for name in ("subject", "message", "emoji", "buttons"):
         if visible[name]:
             say(f"{name}: {visible[name]}")

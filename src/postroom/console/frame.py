@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, person_id_of
 from postroom.message.delivery import HeldAddress, folded
+from postroom.message.outgoing import known_as
 from postroom.people.signing_in.rules import ROOT
 from postroom.people.store.rows import StoredHeldAddresses
 
@@ -173,7 +174,7 @@ class Names:
     def actor(self, actor: str) -> ShownPerson:
         """Who acted, as records write it: a person by name, anything else as it is."""
         person_id = actor_id(actor)
-        return self.of(person_id) if person_id else ShownPerson(address=actor)
+        return self.of(person_id) if person_id else ShownPerson(address=known_as(actor))
 
     def _known(self, one: HeldAddress, channel: str = "", address: str = "") -> ShownPerson:
         is_me = one.person_id == person_id_of(self.visitor)

@@ -27,6 +27,7 @@ from postroom.kernel.values.ids import parse_text, to_datetime, to_text
 from postroom.kernel.values.zones import duration, known_zone, relative, zone_word
 from postroom.message.attachment import size_words
 from postroom.message.delivery import AttemptResult, Status
+from postroom.message.outgoing import known_as
 from postroom.questions.model import QuestionStatus
 from postroom.settings.accounts import channel_kind
 from postroom.settings.written import SHIPPED
@@ -338,6 +339,7 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "day": day,
     "short_id": _short_id,
     "channel_word": channel_word,
+    "known_as": known_as,
     "plural": plural,
     "duration": duration,
     "pieces": pieces,

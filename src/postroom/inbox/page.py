@@ -37,6 +37,7 @@ from postroom.kernel.values.principal import Principal
 from postroom.kernel.values.zones import zone_names
 from postroom.people.model import inbox_of
 from postroom.questions.page import QuestionPages
+from postroom.questions.store.questions import besides_for
 
 PAGE_SIZE: Final = 20
 _GONE: Final = "There is no such notification in your inbox any more."
@@ -97,7 +98,7 @@ class InboxPages:
         found = await self.inbox.notes.page(whose, wanted, visit.now_us)
         notes, older = paged(found, PAGE_SIZE, cursor_after)
         counts = await self.inbox.notes.counts(whose, visit.now_us)
-        is_own = whose == own_inbox(visit)
+        is_own, besides = whose == own_inbox(visit), besides_for(visit.principal)
         others = (
             [one for one in await self.inbox.notes.people() if one != own_inbox(visit)] if visit.is_operator else []
         )
@@ -112,8 +113,8 @@ class InboxPages:
                 "others": others,
                 "many": _OFFERED[shelf],
                 "preferences": await self.inbox.preferences(whose),
-                "asked": await self.questions.waiting(visit.principal) if is_own else 0,
-                "questions": await self.questions.cards(visit) if is_own and after is None else (),
+                "asked": await self.questions.waiting(visit.principal, besides=besides) if is_own else 0,
+                "questions": await self.questions.cards(visit, besides=besides) if is_own and after is None else (),
             },
         )
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from postroom.intents.model import APPROVAL, AgentIntent
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import (
-    BUTLER_PREFIX,
     CONTACT_PREFIX,
     HOUSEHOLD_OWNER,
     USER_PREFIX,
     butler_name,
 )
+from postroom.message.outgoing import known_as
 from postroom.people.model import Person as Record
 from postroom.people.people import HouseholdPeople
 from postroom.people.store.people import StoredPeople
@@ -124,7 +124,7 @@ class Directory:
             owner = await self.household.owner_person()
             return owner.name if owner else "the household's owner"
         contact = await self.contacts.by_address(viewer_book, sender)
-        return contact.name if contact else sender.removeprefix(BUTLER_PREFIX)
+        return contact.name if contact else known_as(sender)
 
     async def _owner(self) -> Target:
         owner = await self.household.owner_person()

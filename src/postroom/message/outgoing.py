@@ -8,12 +8,13 @@ from typing import Final
 
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import DeliveryId, record
+from postroom.kernel.values.principal import OPERATOR
 from postroom.message.arguments import choice, text
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import Format, Intent, OnUncertain, Priority, Status
 from postroom.message.inbound import InboundMessage
 from postroom.message.markup import Markup
-from postroom.message.wishes import AttentionWish
+from postroom.message.wishes import OWN_AGENTS, AttentionWish
 
 MAX_SUBJECT_CHARACTERS: Final = 500
 MAX_ADDRESS_CHARACTERS: Final = 320
@@ -168,3 +169,16 @@ INBOX_AGENT: Final = "inbox"  # who speaks where no program does
 
 
 ASKER: Final = "system:approvals"  # no token stands for it: what is asked here cannot be taken back or reworded
+
+
+# As whom people know the one who speaks.
+
+_HOUSEHOLD: Final = OWN_AGENTS | {INBOX_AGENT, ASKER, str(OPERATOR)}
+
+
+def known_as(agent: str) -> str:
+    """Records keep `butler:health` or `agent://butler/health`: to people that is health, and our own parts are one."""
+    if agent in _HOUSEHOLD:
+        return "Your household"
+    name = agent.rpartition("/")[2]
+    return name.partition(":")[2] or name

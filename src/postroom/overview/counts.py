@@ -28,7 +28,7 @@ from postroom.delivery.reading.counts import (
     spread_of,
 )
 from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery, RowPage
-from postroom.delivery.reading.record import DeliverySummary
+from postroom.delivery.reading.record import FoundDelivery
 from postroom.delivery.reading.search import FoundDeliveries, FoundLetters, find_letters, identified, lookup
 from postroom.delivery.rules.breaker import BreakerPolicy, Circuit, as_of
 from postroom.delivery.store.dead_letters import OpenedLetter, StoredDeadLetters
@@ -45,7 +45,7 @@ from postroom.overview.story import DeliveryFile, delivery_file
 from postroom.overview.tracking import StoredDeliveries
 from postroom.people.model import inbox_of
 from postroom.people.store.rows import StoredClosedAddresses
-from postroom.questions.store.questions import waiting_for
+from postroom.questions.store.questions import besides_for, waiting_for
 from postroom.questions.store.tables import questions
 
 _requests = delivery_requests.c
@@ -92,7 +92,7 @@ class StoredOverview:
 
         def read(connection: Connection) -> WaitingNow:
             return WaitingNow(
-                questions=0 if person_id is None else waiting_for(connection, person_id),
+                questions=0 if person_id is None else waiting_for(connection, person_id, besides_for(who)),
                 approvals=awaiting_approval(connection, now_us),
                 unread=0 if user_id is None else unread(connection, user_id, now_us),
                 held=0 if person_id is None else held_for(connection, person_id),
@@ -233,8 +233,8 @@ class ConsoleOverview:
     async def depth(self) -> Depth:
         return await self._figures.depth(None)
 
-    async def latest(self, limit: int) -> Sequence[DeliverySummary]:
-        return (await self._deliveries.search(DeliveryQuery(page=RowPage(limit=limit))))[:limit]
+    async def latest(self, limit: int) -> Sequence[FoundDelivery]:
+        return (await self.find(DeliveryQuery(page=RowPage(limit=limit)), None)).rows
 
     async def hearing(self) -> Sequence[InboundTrouble]:
         return await StoredTroubles(self._database).listed()

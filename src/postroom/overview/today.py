@@ -16,10 +16,11 @@ from postroom.console.live import Changes, Ear
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit, anybody
 from postroom.console.words import channel_word, figure, plural
 from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Tally
-from postroom.delivery.reading.record import DeliverySummary
+from postroom.delivery.reading.record import FoundDelivery
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.serving.json_door import End, EventStream, StreamEvent
+from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import PostroomError, StoreUnavailable
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal
@@ -65,7 +66,7 @@ class Day:
     trouble: DeadLetterCounts | None
     circuits: Mapping[str, Circuit] | None
     depth: Depth | None
-    latest: Sequence[DeliverySummary] | None
+    latest: Sequence[FoundDelivery] | None
 
     @property
     def delivered(self) -> int | None:
@@ -137,6 +138,7 @@ class TodayPage:
     async def show(self, visit: Visit) -> Response:
         day = await _day(self.overview, self.record, visit.now_us) if visit.is_operator else None
         waiting: WaitingNow | None = await answered(self.record.waits(visit.principal, visit.now_us), default=None)
+        waits = await self._waits(visit, waiting)
         return visit.show(
             "today.html",
             day=day,
@@ -146,8 +148,8 @@ class TodayPage:
             unread=waiting and waiting.unread,
             asked=waiting and waiting.questions,
             held=waiting and waiting.held,
-            waits=await self._waits(visit, waiting),
-            names=await self._names(visit, day),
+            waits=waits,
+            names=await self._names(visit, day, waits),
         )
 
     async def _waits(self, visit: Visit, waiting: WaitingNow | None) -> Waits:
@@ -175,9 +177,10 @@ class TodayPage:
         except PostroomError:
             return None
 
-    async def _names(self, visit: Visit, day: Day | None) -> Names:
-        latest = (day and day.latest) or ()
-        return await visit.names([(one.channel, one.target_identity) for one in latest])
+    async def _names(self, visit: Visit, day: Day | None, waits: Waits) -> Names:
+        parked = [one.action.content for one in waits.things if one.action]
+        places = [(one.channel, reveal(one.address)) for one in parked]
+        return await visit.names([*places, *((one.channel, one.target_identity) for one in (day and day.latest) or ())])
 
 
 def today_section(page: TodayPage) -> ConsoleSection:

@@ -15,6 +15,7 @@ from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import record, to_text
 from postroom.kernel.values.principal import OPERATOR
 from postroom.kernel.values.zones import relative
+from postroom.message.outgoing import known_as
 from postroom.message.wishes import HoldReason, because
 from postroom.questions.model import (
     BY_DEFAULT,
@@ -70,7 +71,7 @@ def why_held(view: NoticeView, now_us: int) -> str | None:
 
 
 def _sentences(view: NoticeView, person: str, now_us: int) -> Iterator[str]:
-    yield f"{view.agent} wrote this to {person} {relative(view.created_us, now_us)}."
+    yield f"{known_as(view.agent)} wrote this to {person} {relative(view.created_us, now_us)}."
     yield from _whereabouts(view, now_us)
 
 

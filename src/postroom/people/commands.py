@@ -24,6 +24,7 @@ from postroom.kernel.values.errors import Code, Mistyped, Refused, UserError
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.principal import OWNER
 from postroom.kernel.values.zones import relative, said_moment
+from postroom.message.outgoing import known_as
 from postroom.people.acts import (
     EDIT,
     HISTORY,
@@ -455,11 +456,11 @@ def history_line(one: HistoryBody, name: str, zone: str) -> str:
 def _speaker(one: HistoryBody, name: str) -> str:
     match one.kind:
         case LineKind.MESSAGE:
-            return f"{name} to {one.origin_butler}" if one.origin_butler else name
+            return f"{name} to {known_as(one.origin_butler)}" if one.origin_butler else name
         case LineKind.QUESTION:
-            return f"{one.origin_butler} asks"
+            return f"{known_as(one.origin_butler or '')} asks"
         case LineKind.DELIVERY:
-            return str(one.origin_butler)
+            return known_as(str(one.origin_butler))
 
 
 def _said(one: HistoryBody) -> str:

@@ -19,7 +19,7 @@ from postroom.kernel.running.terminal import Home, Json, complain, say, say_json
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import Mistyped, SettingsError
 from postroom.kernel.values.fields import did_you_mean, strict_json
-from postroom.kernel.values.principal import OPERATOR
+from postroom.message.outgoing import known_as
 from postroom.questions.acts import AnswerAsk, AskPeople, ListAsks, WaitForAsk
 from postroom.questions.model import QuestionStatus
 from postroom.questions.rules.request import MAX_DEADLINE_SECONDS
@@ -200,8 +200,7 @@ def _line(one: AskBody) -> str:
 def _asked_line(asked: AskedBody) -> str:
     people = ", ".join(person.name for person in asked.to)
     about = f" – {_short(asked.context)}" if asked.context else ""
-    asker = "Your household" if asked.asked_by == str(OPERATOR) else _short(asked.asked_by)
-    return f"{asker} asks {_short(people)}: {_short(asked.question)}{about}"
+    return f"{_short(known_as(asked.asked_by))} asks {_short(people)}: {_short(asked.question)}{about}"
 
 
 def _short(text: str) -> str:

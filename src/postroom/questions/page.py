@@ -23,7 +23,16 @@ from postroom.kernel.values.zones import known_zone
 from postroom.message.wire import plain_words
 from postroom.overview.why_held import ending, name_of, sentences
 from postroom.people.names.resolve import Concerned
-from postroom.questions.model import Question, QuestionKind, QuestionStatus, Said, SubjectKind, VerdictKind, Wording
+from postroom.questions.model import (
+    Question,
+    QuestionKind,
+    QuestionStatus,
+    Said,
+    SubjectKind,
+    VerdictKind,
+    Wording,
+    is_approval,
+)
 from postroom.questions.questions import Asking
 from postroom.questions.rules.cards import made
 from postroom.questions.rules.form import FormField, form_fields
@@ -31,7 +40,7 @@ from postroom.questions.rules.judge import CONSOLE, may_answer
 from postroom.questions.rules.reading import answer_words, filled_in
 from postroom.questions.rules.words import asker_name, one_line
 from postroom.questions.shapes import HeardAnswer, QuestionView
-from postroom.questions.store.questions import QuestionFigures
+from postroom.questions.store.questions import QuestionFigures, besides_for
 
 _PAGE_SIZE: Final = 20
 _IN_PLACE: Final = 5  # so many stand on other pages
@@ -95,6 +104,11 @@ class QuestionCard:
     @property
     def asker(self) -> str:
         return asker_name(self.question)
+
+    @property
+    def may_decline(self) -> bool:
+        """Who need not answer may say so; a message is sent or it is not."""
+        return self.question.wording.may_decline and not is_approval(self.question)
 
     @property
     def people(self) -> str:
@@ -286,12 +300,13 @@ class QuestionPages:
         cards = [await _card(visit, one) for one in views]
         is_open = status is QuestionStatus.OPEN and not words
         begins = is_open and asked.before is None
-        mine = await self.cards(visit, _MOST_WAITING) if begins else []
+        besides = besides_for(visit.principal)
+        mine = await self.cards(visit, _MOST_WAITING, besides=besides) if begins else []
         return Found(
             rows=[card for card in cards if not (is_open and card.asks_me)],
             older=older,
             ids=_people([*mine, *cards]),
-            around={"begins": begins, "mine": mine, "waiting": await self.waiting(visit.principal)},
+            around={"begins": begins, "mine": mine, "waiting": await self.waiting(visit.principal, besides=besides)},
         )
 
     async def one(self, visit: Visit) -> Response:

@@ -40,6 +40,7 @@ from postroom.console.visit import ConsolePage, ConsoleSection, Handler, Visit
 from postroom.console.words import figure
 from postroom.kernel.values.errors import Code, FieldError, Refused, ValidationError
 from postroom.kernel.values.ids import to_text
+from postroom.message.outgoing import known_as
 from postroom.people.signing_in.rules import ROOT
 
 PAGE_SIZE: Final = 20
@@ -262,7 +263,7 @@ class NoticePages:
     async def mute(self, visit: Visit) -> Response:
         view, whose = await self._found(visit)
         until_us = end_of_today(whose.zone, visit.now_us)
-        said = f"{view.agent} is muted until midnight. Security and approvals still come."
+        said = f"{known_as(view.agent)} is muted until midnight. Security and approvals still come."
         act = self.attention.mute
         return await self._done(visit, _page(view), said, lambda: act(whose.id, agent=view.agent, until_us=until_us))
 

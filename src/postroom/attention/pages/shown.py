@@ -34,6 +34,7 @@ from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.ids import to_datetime, to_us
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, person_id_of
 from postroom.kernel.values.zones import duration, instant, known_zone
+from postroom.message.outgoing import known_as
 from postroom.message.wishes import REASON_WORDS, AcceptedNotice, HoldReason, Urgency
 from postroom.people.model import Person
 from postroom.people.people import HouseholdPeople
@@ -344,7 +345,7 @@ def _decided(one: Decision, names: Mapping[str, str], zone: str) -> tuple[str, s
 def _happened(event: fact.Fact, names: Mapping[str, str], zone: str) -> tuple[str, str, list[str]] | None:
     match event:
         case fact.NoticeAccepted():
-            return f"Accepted from {event.notice.agent} for {event.notice.channel}", "plain", []
+            return f"Accepted from {known_as(event.notice.agent)} for {event.notice.channel}", "plain", []
         case fact.Acked():
             return f"OK by {names.get(event.by, event.by)}", "good", []
         case fact.Snoozed():

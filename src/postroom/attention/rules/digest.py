@@ -7,7 +7,7 @@ from typing import Final
 
 from postroom.kernel.values.ids import record, seconds
 from postroom.message.delivery import Intent
-from postroom.message.outgoing import Outgoing
+from postroom.message.outgoing import Outgoing, known_as
 from postroom.message.wire import plain_words
 from postroom.message.wishes import AcceptedNotice, Urgency, derived_id, rank
 
@@ -90,7 +90,7 @@ def line_of(asked: Outgoing) -> str:
         words = f"{subject}: {words}"
     if len(words) <= _ONE_LINE:
         words = " ".join(words.split())
-    return f"• {asked.origin_butler}: " + "\n  | ".join(words.splitlines())
+    return f"• {known_as(asked.origin_butler)}: " + "\n  | ".join(words.splitlines())
 
 
 def room_of(asked: Outgoing) -> int | None:

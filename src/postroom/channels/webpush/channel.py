@@ -36,6 +36,7 @@ from postroom.kernel.values.ids import DeliveryId
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import REPEAT_MARK, Intent, Message, Priority, Receipt
 from postroom.message.markup import Button
+from postroom.message.outgoing import known_as
 from postroom.people.model import DEVICE_ID, PushSubscription
 from postroom.settings.accounts import Surroundings
 
@@ -115,7 +116,7 @@ def _shown(message: Message, account: str, about: DeliveryId, device_id: str) ->
     shown: JsonBody = {
         "id": f"{message.delivery_id}",
         "tag": topic_of(about),
-        "title": _line((message.subject or "").strip() or message.origin_butler or "Postroom", _TITLE_BYTES),
+        "title": _line((message.subject or "").strip() or known_as(message.origin_butler) or "Postroom", _TITLE_BYTES),
         "body": _text(message),
         "url": link or f"/console/devices/messages/{message.delivery_id}",
     }

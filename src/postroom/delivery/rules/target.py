@@ -17,9 +17,9 @@ from postroom.kernel.values.ids import DeliveryId
 from postroom.message.channel import Channel, KnownChannels, Style
 from postroom.message.delivery import TERMINAL, Format, Intent, Message
 from postroom.message.markup import Revision
-from postroom.message.outgoing import Outgoing, RequestContext
+from postroom.message.outgoing import Outgoing, RequestContext, known_as
 from postroom.message.wire import MAX_MESSAGE_CHARACTERS, plain_words
-from postroom.message.wishes import AUTO
+from postroom.message.wishes import AUTO, OWN_AGENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,19 +215,16 @@ async def titled(new: NewDelivery, channel: Channel, subject_of: SubjectOf | Non
     return replace(new, subject=subject) if subject else new
 
 
-_NO_BUTLERS: Final = frozenset(
-    {"approvals", "attention", "attention.mutes", "inbox", "intents", "questions"}
-)  # their texts say themselves who speaks
 _PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
 _ESCAPED: Final = r"\\\1"
 
 
 def signed(outgoing: Outgoing, style: Style) -> str:
-    """A chat shows no sender but the bot; a letter has a header for it."""
+    """A chat shows no sender but the bot; a letter has a header for it, and our own texts say themselves who speaks."""
     unsigned = not outgoing.message or outgoing.intent is Intent.REACT or style == "letter"
-    if unsigned or outgoing.origin_butler in _NO_BUTLERS:
+    if unsigned or outgoing.origin_butler in OWN_AGENTS:
         return outgoing.message
-    text = _under(outgoing.origin_butler, outgoing)
+    text = _under(known_as(outgoing.origin_butler), outgoing)
     if len(text) > MAX_MESSAGE_CHARACTERS:
         limit = f"must have at most {MAX_MESSAGE_CHARACTERS} characters with the butler's name before it"
         raise ValidationError.of([FieldError("delivery.message", limit, "too_long")])

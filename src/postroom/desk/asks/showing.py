@@ -32,6 +32,7 @@ from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import IdMint, seconds
+from postroom.message.outgoing import known_as
 from postroom.message.wire import plain_words
 from postroom.questions.model import RATHER_NOT, QuestionKind, Said, Wording
 from postroom.questions.rules.form import FormField, form_fields
@@ -106,8 +107,8 @@ def question_sheet(ask: Ask, before: Before, look: Look, *, settle_seconds: floa
     wording = ask.wording
     return Sheet(
         message=_message(wording),
-        title=f"Question from {asker_name(ask.asker)}",
-        project=f"{asker_name(ask.asker)} asks",
+        title=f"Question from {known_as(ask.asker)}",
+        project=f"{known_as(ask.asker)} asks",
         palette=look.palette,
         options=tuple(labels(wording)),
         allow_multiple=wording.multiple,
@@ -159,11 +160,6 @@ def labels(wording: Wording) -> dict[str, str]:
 def _takes_words(wording: Wording) -> bool:
     """To approve takes a button, and a form has lines of its own."""
     return wording.kind is QuestionKind.TEXT or (wording.kind is QuestionKind.CHOICE and wording.allow_text)
-
-
-def asker_name(asker: str) -> str:
-    """`butler:health` is known to people as health."""
-    return asker.partition(":")[2] or asker
 
 
 def _message(wording: Wording) -> str:

@@ -16,7 +16,7 @@ from postroom.kernel.text.rich import RichText, SpanStyle, html_of
 from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.zones import said_moment
 from postroom.message.delivery import Format
-from postroom.questions.model import RATHER_NOT, Question, QuestionKind, Said, Wording
+from postroom.questions.model import RATHER_NOT, Question, QuestionKind, Said, Wording, is_approval
 from postroom.questions.rules.form import FormField, form_fields
 from postroom.questions.rules.reading import filled_in
 from postroom.questions.rules.words import asker_name
@@ -103,7 +103,7 @@ def question_page(
     wording = question.wording
     body = f"{_asked(question, person_name)}{_problem(problem)}{_form_of(nonce)}{''.join(_inputs(wording))}"
     sending = _button("answer", "Go on" if _is_approval(wording) else "Send answer", "main")
-    declining = _button(DECLINE, RATHER_NOT, "quiet") if wording.may_decline else ""
+    declining = _button(DECLINE, RATHER_NOT, "quiet") if wording.may_decline and not is_approval(question) else ""
     until = f"Answer by {said_moment(question.expires_at_us, zone, question.created_at_us)}."
     buttons = f'<div class="row">{sending}{declining}</div></form><p class="hint">{until}</p>'
     return _page("A question for you", f"{body}{buttons}")

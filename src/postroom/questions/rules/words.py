@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from postroom.kernel.values.principal import OPERATOR
 from postroom.kernel.values.zones import said_moment
 from postroom.message.delivery import Format
+from postroom.message.outgoing import known_as
 from postroom.message.wire import MAX_MARKDOWN_CHARACTERS, plain_words
 from postroom.message.wishes import APPROVE
 from postroom.questions.model import (
@@ -102,8 +102,7 @@ def _beginning(text: str, most: int, format: Format) -> str:
 
 
 def asker_name(question: Question) -> str:
-    name = question.asker.partition(":")[2]
-    return "Your household" if question.asker == str(OPERATOR) else one_line(name or question.asker, _MOST_SUBJECT)
+    return one_line(known_as(question.asker), _MOST_SUBJECT)
 
 
 def is_hidden(question: Question) -> bool:

@@ -29,6 +29,7 @@ from postroom.kernel.database.rows import of_json, to_json
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.moments import Reason
+from postroom.kernel.values.principal import Principal
 from postroom.questions.model import (
     EVENT_OF_END,
     Asked,
@@ -515,6 +516,11 @@ class QuestionFigures:
     async def pulse(self) -> tuple[int, ...]:
         """The moment of the newest change of any question or card, then how far each has come."""
         return await self._database.read(_pulse)
+
+
+def besides_for(who: Principal) -> SubjectKind | None:
+    """To the owner a message that waits stands among the approvals, and not as the question about it as well."""
+    return SubjectKind.APPROVAL if who.is_owner else None
 
 
 def waiting_for(connection: Connection, person_id: str, besides: SubjectKind | None = None) -> int:
