@@ -84,7 +84,7 @@ def test_the_card_says_who_wants_what_with_nothing_hidden() -> None:
 
     assert "general wants to send on telegram to p\u0430⟦U+0430 CYRILLIC SMALL LETTER A⟧ypal" in sent.message
     assert "secret words⟦U+202E RIGHT-TO-LEFT OVERRIDE⟧" in sent.message
-    assert new.id in sent.message
+    assert new.id not in sent.message
     assert labels(sent) == ["Send", "Don't send", "Open"]
 
 

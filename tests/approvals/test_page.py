@@ -49,7 +49,7 @@ async def test_a_message_is_found_reviewed_and_sent_once_it_is_approved(site: Si
 
     await row.get_by_role("link", name="Review").click()
     await expect(page.locator("#live")).to_contain_text("stranger@example.org")
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Send", exact=True).click()
 
     await expect(page.locator(".notice.good")).to_have_text("Approved. It is on its way.")
     await expect(row).to_have_count(0)
@@ -62,10 +62,10 @@ async def test_a_message_is_found_reviewed_and_sent_once_it_is_approved(site: Si
 async def test_a_rejection_needs_a_reason_and_is_never_sent(site: Site) -> None:
     page, _ = await reviewing(site, "Buy now")
 
-    await page.get_by_role("button", name="Reject").click()
+    await page.get_by_role("button", name="Don't send").click()
     assert await page.evaluate("document.querySelector('#reason').matches(':invalid')")
     await page.get_by_label("Reason").fill("We do not know them")
-    await page.get_by_role("button", name="Reject").click()
+    await page.get_by_role("button", name="Don't send").click()
 
     await expect(page.locator(".notice.good")).to_contain_text("Rejected")
     await page.get_by_role("link", name="Rejected", exact=True).click()
@@ -83,7 +83,7 @@ async def test_an_edit_shows_what_it_changes_and_is_what_is_sent(site: Site) -> 
 
     await expect(page.locator("del")).to_contain_text("nine")
     await expect(page.locator("ins")).to_contain_text("ten")
-    await page.get_by_role("button", name="Approve this version").click()
+    await page.get_by_role("button", name="Send this version").click()
     await expect(page.locator(".notice.good")).to_contain_text("Approved")
     await site.home.notify(message="after the edit")
     assert [mail["body"] for mail in await site.home.received("email") if "red cake" in mail["body"]] == [
@@ -96,7 +96,7 @@ async def test_an_edit_that_cannot_be_sent_is_refused_and_not_lost(site: Site) -
 
     await page.get_by_label("To", exact=True).fill("not an address")
     await page.get_by_role("button", name="Compare").click()
-    await page.get_by_role("button", name="Approve this version").click()
+    await page.get_by_role("button", name="Send this version").click()
 
     await expect(page.get_by_role("alert")).to_contain_text("Nothing was done")
     await expect(page.get_by_label("To", exact=True)).to_have_value("not an address")
@@ -124,9 +124,9 @@ async def test_a_decision_after_another_says_that_it_is_too_late(site: Site) -> 
     second = await site.signed_in(ANN, f"/approvals/{action_id}")
 
     await first.get_by_label("Reason").fill("no")
-    await first.get_by_role("button", name="Reject").click()
+    await first.get_by_role("button", name="Don't send").click()
     await expect(second.locator("#live")).to_contain_text("Nothing is left to decide.")
-    await second.get_by_role("button", name="Approve").click()
+    await second.get_by_role("button", name="Send", exact=True).click()
 
     await expect(second.locator(".notice.bad")).to_contain_text("Too late: this was already rejected by operator")
     await expect(second.locator(".notice.bad")).to_contain_text("Your decision changed nothing.")
@@ -138,7 +138,7 @@ async def test_a_decision_after_the_expiry_says_that_it_is_too_late(site: Site) 
     with sqlite3.connect(site.home.settings.home / "postroom.db", timeout=20) as connection:
         connection.execute("UPDATE questions SET expires_at = 1 WHERE subject_id = ?", (action_id,))
 
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Send", exact=True).click()
 
     await expect(page.locator(".notice.bad")).to_contain_text("Too late")
     await expect(page.locator("#live")).to_contain_text("Nobody decided in time, so it was not sent.")
@@ -149,7 +149,7 @@ async def test_what_is_not_what_was_shown_is_not_sent(site: Site) -> None:
     page, _ = await reviewing(site, "Shown")
     await page.evaluate("document.querySelector('[name=content_hash]').value = '0'.repeat(64)")
 
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Send", exact=True).click()
 
     await expect(page.locator(".notice.bad")).to_contain_text("not what you were shown, so nothing was sent")
 
@@ -160,7 +160,7 @@ async def test_an_approval_may_let_the_next_ones_pass_until_the_rule_is_revoked(
     await page.get_by_label("may send to regular@example.org").check()
     await page.get_by_label("How often at most").fill("5")
     await page.get_by_label("What for").fill("Our regular guest")
-    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Send", exact=True).click()
     await expect(page.locator(".notice.good")).to_contain_text("A rule was made for 5 more.")
 
     answer = await site.home.notify(
@@ -207,7 +207,7 @@ async def test_the_keyboard_alone_approves(site: Site) -> None:
     await page.get_by_role("link", name="Back to approvals").focus()
     for _ in range(3):  # whom to add to people, the rule, the button
         await page.keyboard.press("Tab")
-    await expect(page.get_by_role("button", name="Approve")).to_be_focused()
+    await expect(page.get_by_role("button", name="Send", exact=True)).to_be_focused()
     await page.keyboard.press("Enter")
 
     await expect(page.locator(".notice.good")).to_contain_text("Approved")

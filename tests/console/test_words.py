@@ -34,6 +34,7 @@ from postroom.delivery.reading.counts import MOST_COUNTED
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.kernel.text.visible import findings
 from postroom.message.delivery import AttemptResult, Status
+from postroom.message.outgoing import known_as
 from postroom.questions.model import QuestionStatus
 
 # -- How figures, moments and states are said --
@@ -93,6 +94,12 @@ def test_amounts_moments_and_numbers() -> None:
         "replies",
         "days",
     )
+
+
+def test_who_speaks_is_said_by_name_and_parts_of_the_household_as_the_household() -> None:
+    names = ["health", "butler:health", "agent://butler/health", "program:ci", "connector:chatgpt"]
+    assert [known_as(one) for one in names] == ["health", "health", "health", "ci", "chatgpt"]
+    assert {known_as(one) for one in ("operator", "system:approvals", "questions", "inbox")} == {"Your household"}
 
 
 # -- Markdown on a page: nothing of it can be followed or run --

@@ -259,7 +259,7 @@ async def ticked(house: Living) -> bool:
 
 async def test_who_decides_sees_the_buttons(house: Living) -> None:
     await ask_bob(house, options=[EVIL, "no"])
-    card = await phone(house, "Approval needed: program:ci wants to")
+    card = await phone(house, "Approval needed: ci wants to")
     assert f"“{EVIL}”" in card["text"]
     action = await only_one_waits(house, "Tea?")
     found = await house.call("messenger", "show_pending_action", {"action_id": action["action_id"]}, caller="operator")

@@ -17,7 +17,6 @@ from tests.desk.screen import Screen, until
 from postroom.desk.asks.asking import Ask
 from postroom.desk.asks.showing import (
     Before,
-    asker_name,
     given,
     in_labels,
     labels,
@@ -307,7 +306,6 @@ def test_the_popup_says_who_asks_and_what_the_options_mean() -> None:
     assert (made.title, made.project) == ("Question from health", "health asks")
     assert made.message == "When?\n\nIt rains.\n\nLater: at night"
     assert (made.options, made.palette) == (("Now", "Later"), "dark")
-    assert asker_name("operator") == "operator"
 
 
 def test_options_that_read_the_same_are_told_apart() -> None:
