@@ -355,6 +355,27 @@ async def test_nobody_can_speak_for_another_butler(home_life: Living) -> None:
     assert (row["origin_butler"], row["error_class"]) == ("health", "validation_error")
 
 
+async def test_all_that_is_wrong_with_a_message_comes_in_one_answer(home_life: Living) -> None:
+    wrong = {
+        "priority": 7,
+        "format": 0,
+        "needs_ack": "yes",
+        "wait_seconds": True,
+        "attachments": {"path": "/etc/passwd"},
+    }
+    later = {"wait_seconds": -1, "attachments": [{"paht": "x"}]}
+
+    answers = [
+        await home_life.call("health", "notify", {"channel": "telegram", "message": "Wrong", **one})
+        for one in (wrong, later)
+    ]
+
+    named = [{one["field"] for one in answer["fields"]} for answer in answers]
+    assert named == [set(wrong), {"wait_seconds", "attachments[0]", "attachments[0].paht"}]
+    assert not any("passwd" in json.dumps(answer) for answer in answers)
+    assert "Wrong" not in await home_life.texts()
+
+
 async def test_a_request_is_not_found_again_under_a_blank_name(home_life: Living) -> None:
     delivery = {"intent": "send", "channel": "telegram", "message": "Nameless", "recipient": "2009"}
     envelope = {"schema_version": "notify.v1", "origin_butler": "health", "delivery": delivery}

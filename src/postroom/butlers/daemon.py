@@ -72,7 +72,9 @@ class Butler:
 
     async def notify(self, call: Call[Any], asked: Notify) -> Mapping[str, Any]:
         """The request a routed session answers is what its notify belongs to."""
-        context, format = asked.request_context, asked.format or _of_a_model(call.caller, asked)
+        context, format = asked.request_context, asked.format
+        if format is None:
+            format = _of_a_model(call.caller, asked)
         if context is None and self.sessions is not None:
             context = self.sessions.notify_context(call.caller, asked.intent or Intent.SEND)
         asked = asked.model_copy(update={"request_context": context, "format": format})

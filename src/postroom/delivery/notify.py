@@ -6,13 +6,14 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
 import structlog
 
 from postroom.delivery.accept import Plane
-from postroom.delivery.files.taking import FileTaking
+from postroom.delivery.files.taking import FileTaking, read_given
 from postroom.delivery.model import RefusedCall
 from postroom.delivery.store.rows import StoredRefusedCalls
 from postroom.kernel.running.clock import Clock
@@ -72,6 +73,17 @@ def _as_called(error: ValidationError, names: Mapping[str, str] = MappingProxyTy
     return ValidationError.of(fields) if fields else error
 
 
+def _with_the_rest(error: ValidationError, arguments: Notify) -> ValidationError:
+    """And what is wrong with arguments that are read later; a sentence of the contract stands alone."""
+    found = list(error.fields)
+    for read in (partial(wait_seconds, arguments.wait_seconds, 0.0), partial(read_given, arguments.attachments)):
+        try:
+            read()
+        except ValidationError as other:
+            found += [one for one in other.fields if one not in found]
+    return ValidationError.of(found) if error.fields else error
+
+
 def wait_seconds(asked: object, default: float) -> float:
     if asked is None:
         return default
@@ -108,8 +120,9 @@ class Notifier:
             if arguments.attachments not in (None, "", []):
                 outgoing = await self._with_files(outgoing, arguments.attachments)
         except ValidationError as error:
-            await self.note(origin_butler, arguments, request_id, error)
-            raise
+            whole = _with_the_rest(error, arguments)
+            await self.note(origin_butler, arguments, request_id, whole)
+            raise whole from None
         except PostroomError as error:
             return refused(error, request_id=request_id, channel=str(arguments.channel))
         outcome = await self.outbound.submit(outgoing, request_id=request_id, wait_seconds=wait)
