@@ -391,6 +391,17 @@ async def test_whoever_waits_with_the_one_who_hung_up_is_still_answered(world: W
     assert (await staying)["status"] == "ok"
 
 
+async def test_whoever_waits_with_the_one_who_hung_up_hears_of_a_store_that_is_away(world: World) -> None:
+    world.database.lost_answers = 2
+    held = world.database.hold_answers = asyncio.Event()
+    leaving, staying = (world.start_sending(idempotency_key="k", request_id="r", wait_seconds=0) for _ in range(2))
+    await world.idle()
+    leaving.cancel()
+    held.set()
+
+    assert (await staying)["error_class"] == "target_unavailable"
+
+
 def _empty(connection: Connection) -> None:
     for table in reversed(metadata.sorted_tables):
         connection.execute(table.delete())

@@ -131,16 +131,6 @@ async def test_every_retry_comes_at_its_own_time_and_not_at_the_next_sweep(world
     assert moments(world) == [0, 0, 0, 2, 3, 7]
 
 
-async def test_a_round_with_nothing_pending_claims_on_no_channel(world: World) -> None:
-    await world.send()
-    await world.advance(SWEEP_SECONDS)  # which sees that nothing is left
-    before = world.database.writes
-
-    await world.advance(3 * SWEEP_SECONDS)
-
-    assert world.database.writes - before == 3  # each looks for leases that ran out, and that is all
-
-
 async def test_a_row_of_another_process_whose_notice_was_lost_is_claimed_at_the_next_sweep(world: World) -> None:
     await world.advance(1.5 * SWEEP_SECONDS)
     await world.pipeline.ledger.insert(new_delivery(), None)

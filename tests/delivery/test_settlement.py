@@ -29,20 +29,6 @@ from postroom.message.delivery import (
 pytestmark = pytest.mark.policy(sweep_seconds=10**6)
 
 
-async def test_a_caller_is_woken_by_the_settling(world: World) -> None:
-    gate = asyncio.Event()
-    world.telegram.script.append(gate)
-    caller = world.start_sending(wait_seconds=20)
-    await world.telegram.called(1)
-    await world.idle()
-    assert not caller.done()
-
-    gate.set()
-
-    answer = await asyncio.wait_for(caller, PATIENCE_SECONDS)
-    assert (answer["status"], answer["delivery"]["provider_delivery_id"]) == ("ok", "1")
-
-
 async def test_when_the_wait_runs_out_the_caller_is_told_that_it_is_accepted(world: World) -> None:
     gate = asyncio.Event()
     world.telegram.script.append(gate)
@@ -56,14 +42,6 @@ async def test_when_the_wait_runs_out_the_caller_is_told_that_it_is_accepted(wor
     gate.set()
     await world.idle()
     assert (await world.row())["status"] == "delivered"
-
-
-async def test_a_wait_of_nothing_answers_at_once(world: World) -> None:
-    gate = asyncio.Event()
-    world.telegram.script.append(gate)
-
-    assert (await world.send(wait_seconds=0))["status"] == "accepted"
-    gate.set()
 
 
 async def test_a_store_that_is_away_at_the_end_of_the_wait_does_not_take_the_answer_away(world: World) -> None:

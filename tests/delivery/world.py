@@ -128,7 +128,6 @@ class WatchedDatabase(SqliteDatabase):
         self.hold_answers: asyncio.Event | None = None
         self.under_way = 0
         self.finished = 0
-        self.writes = 0
         self._quiet = asyncio.Event()
         self._quiet.set()
 
@@ -136,7 +135,6 @@ class WatchedDatabase(SqliteDatabase):
         return await self._watched(super().read, work)
 
     async def write(self, work: Callable[[Connection], Result]) -> Result:
-        self.writes += 1
         result = await self._watched(super().write, work)
         if self.hold_answers is not None:
             await self.hold_answers.wait()

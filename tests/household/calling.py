@@ -25,9 +25,7 @@ async def post(
 
 
 async def get(household: Living, path: str, *, token: str) -> tuple[int, dict[str, Any]]:
-    headers = {"Authorization": f"Bearer {token}"}
-    async with household.http.get(household.household.addresses["api"] + path, headers=headers) as response:
-        return response.status, await response.json()
+    return await household.api("GET", path, token=token)
 
 
 @asynccontextmanager

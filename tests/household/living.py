@@ -51,9 +51,27 @@ class Living:
         assert self.household.attention is not None
         return self.household.attention
 
-    def token(self, who: str) -> str:
-        principal = OPERATOR if who == "operator" else Principal(Role.BUTLER, who)
-        return self.tokens.token_of(principal) or ""
+    def token(self, who: str | Principal) -> str:
+        """The operator's, that of a butler by its name, or of anybody else, who is given one."""
+        if isinstance(who, Principal):
+            return self.tokens.token_of(who) or self.tokens.create(who)
+        return self.tokens.token_of(OPERATOR if who == "operator" else Principal(Role.BUTLER, who)) or ""
+
+    async def api(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        who: str | Principal = "operator",
+        token: str = "",
+        key: str | None = None,
+    ) -> tuple[int, Any]:
+        """What the API answers to this caller, or to this token."""
+        headers = {"Authorization": f"Bearer {token or self.token(who)}"} | ({"Idempotency-Key": key} if key else {})
+        url = self.household.addresses["api"].rstrip("/") + path
+        async with self.http.request(method, url, json=body, headers=headers) as response:
+            return response.status, await response.json()
 
     async def call(
         self, part: str, tool: str, arguments: Mapping[str, Any], *, caller: str | None = None
@@ -88,11 +106,8 @@ class Living:
 
     async def traced(self, request_id: str) -> dict[str, Any]:
         """As the owner reads it."""
-        url = self.household.addresses["api"] + f"/v1/deliveries/{request_id}/trace"
-        headers = {"Authorization": f"Bearer {self.tokens.token_of(OPERATOR)}"}
-        async with self.http.get(url, headers=headers) as response:
-            trace: dict[str, Any] = (await response.json())["trace"]
-            return trace
+        trace: dict[str, Any] = (await self.api("GET", f"/v1/deliveries/{request_id}/trace"))[1]["trace"]
+        return trace
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """As another process reads them."""

@@ -8,6 +8,9 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
+
+import aiohttp
 
 from postroom.settings import Ports
 from tests.services.ports import free_port
@@ -56,6 +59,19 @@ def wait_for(process: subprocess.Popen[str] | WarmProcess, text: str) -> str:
         if text in line:
             return line
     raise AssertionError(f"the process ended without saying {text!r}:\n{''.join(seen)}")
+
+
+async def received(variables: Mapping[str, str], channel: str = "telegram", most: int = 10_000) -> list[dict[str, Any]]:
+    """What the sandbox's phone or mailbox holds: less than it could be asked for."""
+    url = f"http://127.0.0.1:{variables['POSTROOM_PORTS__SANDBOX']}/sandbox/{channel}/messages"
+    async with aiohttp.ClientSession() as session, session.get(url, params={"limit": most}) as response:
+        messages: list[dict[str, Any]] = (await response.json())["messages"]
+    assert len(messages) < most
+    return messages
+
+
+async def texts(variables: Mapping[str, str]) -> list[str]:
+    return [message["text"] for message in await received(variables)]
 
 
 @contextmanager

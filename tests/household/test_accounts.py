@@ -159,11 +159,8 @@ async def test_both_are_heard_and_each_from_its_own_place(bots: TwoBots) -> None
 @pytest.mark.requirement("chan:auto")
 async def test_auto_is_the_owners_first_account_and_the_answer_names_it(bots: TwoBots) -> None:
     sent = await bots.house.notify(channel="auto", message="as you like it")
-    url = bots.house.household.addresses["api"] + "/v1/notify"
-    headers = {"Authorization": f"Bearer {bots.house.token('health')}"}
     body = {"message": "over HTTP", "channel": "auto"}
-    async with bots.house.http.post(url, json=body, headers=headers) as response:
-        over_http = await response.json()
+    _, over_http = await bots.house.api("POST", "/v1/notify", body, who="health")
     envelope = {
         "schema_version": "notify.v1",
         "origin_butler": "health",
@@ -188,9 +185,7 @@ async def test_auto_for_a_person_nobody_knows_is_refused_by_field(bots: TwoBots)
 
 
 async def test_both_are_listed_with_their_kind_and_health(bots: TwoBots) -> None:
-    headers = {"Authorization": f"Bearer {bots.house.token('operator')}"}
-    async with bots.house.http.get(bots.house.household.addresses["api"] + "/v1/channels", headers=headers) as found:
-        listed = (await found.json())["channels"]
+    listed = (await bots.house.api("GET", "/v1/channels"))[1]["channels"]
 
     told = {one["name"]: (one["kind"], one["configured"], one["health"]["circuit"]) for one in listed}
     assert told["telegram"] == told["work"] == ("telegram", True, "closed")
@@ -453,9 +448,7 @@ async def test_an_account_without_a_timeout_of_its_own_has_the_households(home: 
 @pytest.mark.requirement("notify:channel-validation", "notify:unsupported-channel")
 async def test_a_fresh_household_has_telegram_and_email_and_no_other(home: Path) -> None:
     async with living(home) as house:
-        headers = {"Authorization": f"Bearer {house.token('operator')}"}
-        async with house.http.get(f"{house.household.addresses['api']}/v1/channels", headers=headers) as response:
-            listed = [one["name"] for one in (await response.json())["channels"]]
+        listed = [one["name"] for one in (await house.api("GET", "/v1/channels"))[1]["channels"]]
         answers = [await house.notify(channel=kind, recipient=OWNERS[kind], message="Hello") for kind in OWNERS]
         async with house.http.get(f"{house.played_at}slack/messages") as response:
             faces = response.status

@@ -54,10 +54,7 @@ async def test_a_start_makes_records_of_the_owner_the_contacts_and_those_who_sig
 
     async with living(tmp_path, FILE, {"approvals": {"approvers": ["ben", "carl"]}}) as home:
         found = await people_of(home)
-        async with home.http.get(
-            home.household.addresses["api"] + "/contacts", headers={"Authorization": f"Bearer {home.token('operator')}"}
-        ) as response:
-            listed = (await response.json())["contacts"]
+        listed = (await home.api("GET", "/contacts"))[1]["contacts"]
 
     bob = next(one for one in found.values() if one.name == "Bob")
     assert {one.id: one.role for one in found.values() if one is not bob} == {
@@ -189,29 +186,16 @@ async def pairing_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterat
         yield one
 
 
-async def call(
-    pairing_house: Living, method: str, path: str, body: Any = None, **more: Any
-) -> tuple[int, dict[str, Any]]:
-    token = more.pop("token", None) or pairing_house.token("operator")
-    headers = {"Authorization": f"Bearer {token}", **more}
-    url = pairing_house.household.addresses["api"] + path
-    async with pairing_house.http.request(method, url, json=body, headers=headers) as response:
-        return response.status, await response.json()
-
-
 async def person(pairing_house: Living, name: str, *places: str) -> str:
     addresses = [dict(zip(("channel", "address"), place.split(":", 1), strict=True)) for place in places]
-    status, answer = await call(
-        pairing_house, "POST", "/v1/people", {"name": name, "role": "member", "addresses": addresses}
-    )
+    body = {"name": name, "role": "member", "addresses": addresses}
+    status, answer = await pairing_house.api("POST", "/v1/people", body)
     assert status == 201, answer
     return str(answer["person"]["person_id"])
 
 
-async def pair(
-    pairing_house: Living, person_id: str, channel: str = "telegram", **more: Any
-) -> tuple[int, dict[str, Any]]:
-    return await call(pairing_house, "POST", f"/v1/people/{person_id}/pair", {"channel": channel}, **more)
+async def pair(house: Living, person_id: str, channel: str = "telegram", **by: Any) -> tuple[int, dict[str, Any]]:
+    return await house.api("POST", f"/v1/people/{person_id}/pair", {"channel": channel}, **by)
 
 
 async def code_of(pairing_house: Living, person_id: str) -> str:
@@ -222,7 +206,7 @@ async def code_of(pairing_house: Living, person_id: str) -> str:
 
 
 async def places(pairing_house: Living, person_id: str) -> list[tuple[str, str, bool]]:
-    _, answer = await call(pairing_house, "GET", f"/v1/people/{person_id}")
+    _, answer = await pairing_house.api("GET", f"/v1/people/{person_id}")
     return [(one["channel"], one["address"], one["verified_at"] is not None) for one in answer["person"]["addresses"]]
 
 
@@ -244,7 +228,7 @@ async def test_a_person_sends_the_code_and_then_answers_a_question_from_there(pa
     assert "verified as yours" in (await said_to(pairing_house, "5001"))[0]
     assert await places(pairing_house, anna) == [("telegram", "5001", True), ("telegram", "5999", False)]
 
-    await call(pairing_house, "PATCH", f"/v1/people/{anna}", {"trusted": True})
+    await pairing_house.api("PATCH", f"/v1/people/{anna}", {"trusted": True})
     view = await ask(pairing_house, question="Is it Anna?", to=anna)
     await press(pairing_house, await phone(pairing_house, "Is it Anna?"), "yes", from_id="5001")
 
@@ -355,26 +339,24 @@ async def test_here_is_answered_and_reorders_only_for_the_one_who_has_proved_it(
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.requirement("chan:pairing-doors")
 async def test_only_the_owner_and_the_person_themselves_start_it(pairing_house: Living) -> None:
-    token = pairing_house.tokens.token_of
-    assert (await pair(pairing_house, "ada", token=token(ADA)))[0] == 201
-    assert (await pair(pairing_house, "owner", token=token(ADA)))[0] == 403
-    for other in (CI, ANN):
-        assert (await pair(pairing_house, "ada", token=token(other)))[0] == 403
-    assert (await pair(pairing_house, "ada", token=pairing_house.token("health")))[0] == 403
+    assert (await pair(pairing_house, "ada", who=ADA))[0] == 201
+    assert (await pair(pairing_house, "owner", who=ADA))[0] == 403
+    for other in (CI, ANN, "health"):
+        assert (await pair(pairing_house, "ada", who=other))[0] == 403
     assert (await pair(pairing_house, "nobody"))[0] == 404
 
     status, answer = await pair(pairing_house, "ada", "pigeon")
     assert (status, answer["error"]["code"]) == (422, "schema_invalid") and "channel" in repr(answer)
-    assert (await call(pairing_house, "POST", "/v1/people/ada/pair", {}))[0] == 422
+    assert (await pairing_house.api("POST", "/v1/people/ada/pair", {}))[0] == 422
 
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.requirement("chan:pairing-doors")
 async def test_the_same_key_has_the_same_code_and_the_code_is_kept_nowhere(pairing_house: Living) -> None:
     hal, ida = await person(pairing_house, "Hal"), await person(pairing_house, "Ida")
-    first = await pair(pairing_house, hal, **{"Idempotency-Key": "k1"})
-    again = await pair(pairing_house, hal, **{"Idempotency-Key": "k1"})
-    other = await pair(pairing_house, ida, **{"Idempotency-Key": "k1"})
+    first = await pair(pairing_house, hal, key="k1")
+    again = await pair(pairing_house, hal, key="k1")
+    other = await pair(pairing_house, ida, key="k1")
 
     assert first == again and first[0] == 201
     assert other[0] == 409

@@ -55,7 +55,7 @@ async def bob_is_known(house: Living, role: str = "contact", *, proves: bool = T
 
 
 def token(house: Living, who: Principal = CI) -> str:
-    return house.tokens.token_of(who) or house.tokens.create(who)
+    return house.token(who)
 
 
 async def ask_bob(house: Living, question: str = "Tea?", *, who: Principal = CI, **more: Any) -> str:
@@ -542,17 +542,16 @@ async def shown_on(house: Living, view: QuestionView, *channels: str) -> None:
 
 
 @pytest.mark.requirement("ask:one-channel-at-a-time")
-async def test_the_first_channel_has_it_alone_and_an_answer_there_is_all_the_others_ever_hear(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as house:
-        view = await asked(house)
-        card = await phone(house, "Ship it?")
-        await shown_on(house, view, "telegram")
-        assert (await where(house, view))["email"] is PresentationStatus.PLANNED
-        await press(house, card, "yes")
-        await phone(house, "✅ yes")
+async def test_the_first_channel_has_it_alone_and_an_answer_there_is_all_the_others_ever_hear(small: Living) -> None:
+    view = await asked(small)
+    card = await phone(small, "Ship it?")
+    await shown_on(small, view, "telegram")
+    assert (await where(small, view))["email"] is PresentationStatus.PLANNED
+    await press(small, card, "yes")
+    await phone(small, "✅ yes")
 
-        assert (await where(house, view))["email"] is PresentationStatus.LEFT
-        assert await house.received("email") == []
+    assert (await where(small, view))["email"] is PresentationStatus.LEFT
+    assert await small.received("email") == []
 
 
 @pytest.mark.requirement("ask:one-channel-at-a-time")
@@ -565,20 +564,18 @@ async def test_who_does_not_answer_is_asked_on_the_next_channel_after_a_while(ho
 
 
 @pytest.mark.requirement("ask:one-channel-at-a-time")
-async def test_named_channels_are_all_rung_at_once(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as house:
-        view = await asked(house, channels=["telegram", "email"])
-        await shown_on(house, view, "telegram", "email")
+async def test_named_channels_are_all_rung_at_once(small: Living) -> None:
+    view = await asked(small, channels=["telegram", "email"])
+    await shown_on(small, view, "telegram", "email")
 
 
 @pytest.mark.requirement("ask:one-channel-at-a-time")
-async def test_when_the_first_channel_fails_for_good_the_next_has_it_at_once(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as house:
-        await house.fault(channel="telegram", times=1, status=400)
-        view = await asked(house)
-        await shown_on(house, view, "email")
+async def test_when_the_first_channel_fails_for_good_the_next_has_it_at_once(small: Living) -> None:
+    await small.fault(channel="telegram", times=1, status=400)
+    view = await asked(small)
+    await shown_on(small, view, "email")
 
-        assert (await where(house, view))["telegram"] is PresentationStatus.FAILED
+    assert (await where(small, view))["telegram"] is PresentationStatus.FAILED
 
 
 @pytest.mark.requirement("ask:one-channel-at-a-time")
@@ -594,9 +591,7 @@ async def test_while_the_first_channel_keeps_failing_the_next_has_it_at_once(hom
 
 
 async def is_open(house: Living, channel: str) -> bool:
-    headers = {"Authorization": f"Bearer {house.token('operator')}"}
-    async with house.http.get(house.household.addresses["api"] + "/v1/channels", headers=headers) as found:
-        listed = (await found.json())["channels"]
+    listed = (await house.api("GET", "/v1/channels"))[1]["channels"]
     return {one["name"]: one["health"]["circuit"] for one in listed}[channel] == "open"
 
 

@@ -46,31 +46,30 @@ async def test_in_quiet_hours_a_message_is_held_and_its_agent_hears_until_when(h
 
 
 @pytest.mark.requirement("attention:rejudged")
-async def test_what_was_held_leaves_once_the_policy_lets_it_and_counts_as_sent(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as alive:
-        attention = alive.attention
-        await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
-        answer = await alive.notify(message="Dinner at eight")
-        assert answer["status"] == "deferred"
-        request_id = answer["request_context"]["request_id"]
-        [held] = (await alive.traced(request_id))["hops"]
-        assert (held["source_butler"], held["part"], held["status"]) == ("health", "switchboard", "deferred")
+async def test_what_was_held_leaves_once_the_policy_lets_it_and_counts_as_sent(small: Living) -> None:
+    attention = small.attention
+    await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
+    answer = await small.notify(message="Dinner at eight")
+    assert answer["status"] == "deferred"
+    request_id = answer["request_context"]["request_id"]
+    [held] = (await small.traced(request_id))["hops"]
+    assert (held["source_butler"], held["part"], held["status"]) == ("health", "switchboard", "deferred")
 
-        await attention.set_policy("owner", Policy())
+    await attention.set_policy("owner", Policy())
 
-        async def sent() -> bool:
-            view = await attention.notice(answer["notice_id"])
-            return view is not None and view.state is NoticeState.SENT
+    async def sent() -> bool:
+        view = await attention.notice(answer["notice_id"])
+        return view is not None and view.state is NoticeState.SENT
 
-        await until(sent)
-        assert [text for text in await alive.texts() if "Dinner" in text] == await alive.texts()
-        assert len(await alive.texts()) == 1
-        traced = await alive.traced(request_id)
-        assert [(one["status"], one["created_at"]) for one in traced["hops"]] == [("ok", held["created_at"])]
-        assert traced["hops"][0]["delivery_id"] == traced["deliveries"][0]["id"]
-        figures = await attention.figures("owner")
-        assert (figures.accepted, figures.cells["sent"], figures.unaccounted) == (1, 1, ())
-        assert await attention.audit() == ()
+    await until(sent)
+    assert [text for text in await small.texts() if "Dinner" in text] == await small.texts()
+    assert len(await small.texts()) == 1
+    traced = await small.traced(request_id)
+    assert [(one["status"], one["created_at"]) for one in traced["hops"]] == [("ok", held["created_at"])]
+    assert traced["hops"][0]["delivery_id"] == traced["deliveries"][0]["id"]
+    figures = await attention.figures("owner")
+    assert (figures.accepted, figures.cells["sent"], figures.unaccounted) == (1, 1, ())
+    assert await attention.audit() == ()
 
 
 @pytest.mark.requirement("attention:one-key-one-notice")
@@ -206,31 +205,31 @@ async def test_what_no_person_approves_takes_no_other_way(home: Path) -> None:
 
 
 @pytest.mark.requirement("attention:questions-wait")
-async def test_a_question_is_not_shown_in_quiet_hours_and_its_time_stands_still(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as alive:
-        now_us = alive.attention.book.clock.now_us()
-        night = {"zone": "UTC", "quiet_hours": [{"from": _clock(now_us, -1), "until": _clock(now_us, 2)}]}
-        await alive.attention.set_policy("owner", parse_policy(night))
-        asked = await alive.call("health", "ask", {"question": "Now?", "deadline_seconds": 600, "wait_seconds": 0})
-        asking = await put_off(alive, asked["ask_id"])
-        question = await asking.store.get(asked["ask_id"])
-        assert await alive.texts() == []
+async def test_a_question_is_not_shown_in_quiet_hours_and_its_time_stands_still(small: Living) -> None:
+    now_us = small.attention.book.clock.now_us()
+    night = {"zone": "UTC", "quiet_hours": [{"from": _clock(now_us, -1), "until": _clock(now_us, 2)}]}
+    await small.attention.set_policy("owner", parse_policy(night))
+    asked = await small.call("health", "ask", {"question": "Now?", "deadline_seconds": 600, "wait_seconds": 0})
+    asking = await put_off(small, asked["ask_id"])
+    question = await asking.store.get(asked["ask_id"])
+    assert await small.texts() == []
     assert question is not None and question.expires_at_us - question.created_at_us > seconds(3600)
 
 
 @pytest.mark.requirement("attention:questions-wait")
-async def test_who_ends_their_quiet_hours_is_asked_at_once_and_the_time_for_the_answer_begins_then(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as alive:
-        clock = alive.attention.book.clock
-        window = {"from": _clock(clock.now_us(), -1), "until": _clock(clock.now_us(), 2)}
-        night = {"zone": "UTC", "quiet_hours": [window]}
-        await tell(alive, "PUT", "/v1/people/owner/attention", night)
-        asked = await alive.call("health", "ask", {"question": "Now?", "deadline_seconds": 600, "wait_seconds": 0})
-        await put_off(alive, asked["ask_id"])
-        await tell(alive, "PUT", "/v1/people/owner/attention", {"quiet_hours": []})
-        await phone(alive, "Now?")
-        shown = await alive.call("health", "wait", {"ask_id": asked["ask_id"], "wait_seconds": 0})
-        left_us = parse_text(shown["expires_at"]) - clock.now_us()
+async def test_who_ends_their_quiet_hours_is_asked_at_once_and_the_time_for_the_answer_begins_then(
+    small: Living,
+) -> None:
+    clock = small.attention.book.clock
+    window = {"from": _clock(clock.now_us(), -1), "until": _clock(clock.now_us(), 2)}
+    night = {"zone": "UTC", "quiet_hours": [window]}
+    await tell(small, "PUT", "/v1/people/owner/attention", night)
+    asked = await small.call("health", "ask", {"question": "Now?", "deadline_seconds": 600, "wait_seconds": 0})
+    await put_off(small, asked["ask_id"])
+    await tell(small, "PUT", "/v1/people/owner/attention", {"quiet_hours": []})
+    await phone(small, "Now?")
+    shown = await small.call("health", "wait", {"ask_id": asked["ask_id"], "wait_seconds": 0})
+    left_us = parse_text(shown["expires_at"]) - clock.now_us()
 
     assert seconds(500) < left_us <= seconds(600)
 
@@ -253,27 +252,26 @@ def _clock(now_us: int, hours: int) -> str:
 
 @pytest.mark.requirement("attention:digest")
 @pytest.mark.parametrize("channel", ["telegram", "email"])
-async def test_what_a_digest_counts_is_in_it_and_nothing_else_is_called_sent(home: Path, channel: str) -> None:
-    async with living(home, LIFTED, QUICK) as alive:
-        attention = alive.attention
-        await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
-        noise = [f"Offer {n:02}: {'cheap ' * 40}. End of offer {n:02}" for n in range(40)]
-        asked = [await alive.notify(butler="general", message=one, channel=channel) for one in noise]
-        asked.append(await alive.notify(message="The cellar is under water", channel=channel))
-        assert {one["status"] for one in asked} == {"deferred"}
-        waits = await alive.call("general", "notify_status", {"notice_id": asked[0]["notice_id"]})
-        assert waits["status"] == "deferred"
+async def test_what_a_digest_counts_is_in_it_and_nothing_else_is_called_sent(small: Living, channel: str) -> None:
+    attention = small.attention
+    await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
+    noise = [f"Offer {n:02}: {'cheap ' * 40}. End of offer {n:02}" for n in range(40)]
+    asked = [await small.notify(butler="general", message=one, channel=channel) for one in noise]
+    asked.append(await small.notify(message="The cellar is under water", channel=channel))
+    assert {one["status"] for one in asked} == {"deferred"}
+    waits = await small.call("general", "notify_status", {"notice_id": asked[0]["notice_id"]})
+    assert waits["status"] == "deferred"
 
-        await attention.set_policy("owner", Policy())
-        await until(lambda: _all_are(attention, asked, NoticeState.DIGESTED))
-        traced = await alive.traced(asked[40]["notice_id"])
-        told = [
-            await alive.call(butler, "notify_status", {"notice_id": asked[place]["notice_id"]})
-            for butler, place in (("general", 0), ("general", 39), ("health", 40))
-        ]
-        texts = [str(one.get("text") or one.get("body")) for one in await alive.received(channel)]
-        shown = [line for text in texts for line in text.splitlines()]
-        whole = " ".join(" ".join(texts).split())
+    await attention.set_policy("owner", Policy())
+    await until(lambda: _all_are(attention, asked, NoticeState.DIGESTED))
+    traced = await small.traced(asked[40]["notice_id"])
+    told = [
+        await small.call(butler, "notify_status", {"notice_id": asked[place]["notice_id"]})
+        for butler, place in (("general", 0), ("general", 39), ("health", 40))
+    ]
+    texts = [str(one.get("text") or one.get("body")) for one in await small.received(channel)]
+    shown = [line for text in texts for line in text.splitlines()]
+    whole = " ".join(" ".join(texts).split())
 
     assert [(one["status"], one["notice_state"]) for one in told] == [("ok", "digested")] * 3
     assert [one["channel"] for one in traced["deliveries"]] == [channel]
@@ -284,24 +282,23 @@ async def test_what_a_digest_counts_is_in_it_and_nothing_else_is_called_sent(hom
 @pytest.mark.requirement("attention:digest")
 @pytest.mark.parametrize("sent", [0, 1])
 async def test_of_a_digest_that_did_not_arrive_or_broke_off_no_agent_is_told_that_it_was_shown(
-    home: Path, sent: int
+    small: Living, sent: int
 ) -> None:
-    async with living(home, LIFTED, QUICK) as alive:
-        attention = alive.attention
-        await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
-        asked = [await alive.notify(butler="general", message=f"Offer {n}: {'cheap ' * 40}") for n in range(30)]
-        asked.append(await alive.notify(message="The cellar is under water"))
-        for _ in range(sent):
-            await alive.fault(channel="telegram", delay_seconds=0.01)
-        await alive.fault(channel="telegram", status=400, times=-1)
+    attention = small.attention
+    await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
+    asked = [await small.notify(butler="general", message=f"Offer {n}: {'cheap ' * 40}") for n in range(30)]
+    asked.append(await small.notify(message="The cellar is under water"))
+    for _ in range(sent):
+        await small.fault(channel="telegram", delay_seconds=0.01)
+    await small.fault(channel="telegram", status=400, times=-1)
 
-        await attention.set_policy("owner", Policy())
-        await until(lambda: _all_are(attention, asked, NoticeState.UNDELIVERABLE))
-        told = [
-            await alive.call(butler, "notify_status", {"notice_id": asked[place]["notice_id"]})
-            for butler, place in (("general", 0), ("general", 29), ("health", 30))
-        ]
-        texts = await alive.texts()
+    await attention.set_policy("owner", Policy())
+    await until(lambda: _all_are(attention, asked, NoticeState.UNDELIVERABLE))
+    told = [
+        await small.call(butler, "notify_status", {"notice_id": asked[place]["notice_id"]})
+        for butler, place in (("general", 0), ("general", 29), ("health", 30))
+    ]
+    texts = await small.texts()
 
     assert [(one["status"], one["notice_state"]) for one in told] == [("error", "undeliverable")] * 3
     assert len(texts) == sent
@@ -318,12 +315,9 @@ POLICY = {"attention": {"preset": "everything", "zone": "Pacific/Auckland"}}
 
 
 async def tell(house: Living, method: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    token = house.tokens.token_of(OWNER) or house.tokens.create(OWNER)
-    url = house.household.addresses["api"].rstrip("/") + path
-    async with house.http.request(method, url, json=body, headers={"Authorization": f"Bearer {token}"}) as response:
-        answer: dict[str, Any] = await response.json()
-        assert response.status < 300, answer
-        return answer
+    status, answer = await house.api(method, path, body, who=OWNER)
+    assert status < 300, answer
+    return dict(answer)
 
 
 async def lives_in(house: Living, zone: str) -> None:
@@ -406,11 +400,10 @@ async def test_what_is_held_leaves_by_the_clock_of_the_person(tmp_path: Path) ->
 
 
 @pytest.mark.requirement("attention:every-moment-in-the-persons-zone")
-async def test_a_trace_is_told_by_the_clock_of_who_reads_it(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as house:
-        await lives_in(house, "Asia/Kolkata")
-        sent = await house.notify(message="Hello")
-        told = await postroom_beside("trace", sent["delivery"]["delivery_id"])
+async def test_a_trace_is_told_by_the_clock_of_who_reads_it(small: Living) -> None:
+    await lives_in(small, "Asia/Kolkata")
+    sent = await small.notify(message="Hello")
+    told = await postroom_beside("trace", sent["delivery"]["delivery_id"])
 
     moments = [line[:27] for line in told.out.splitlines()[1:]]
     assert all(re.fullmatch(r"[\d-]{10} \d\d:\d\d:\d\d\.\d{3} IST", one) for one in moments), told.out

@@ -34,15 +34,11 @@ ALL_ON_ONE_LOOP_SECONDS = 5.0
 
 
 async def post(house: Living, token: str, **body: Any) -> tuple[int, dict[str, Any]]:
-    url = house.household.addresses["api"] + "/v1/notify"
-    async with house.http.post(url, json=body, headers={"Authorization": f"Bearer {token}"}) as response:
-        return response.status, await response.json()
+    return await house.api("POST", "/v1/notify", body, token=token)
 
 
 async def asks(house: Living, token: str, path: str = "", **body: Any) -> tuple[int, dict[str, Any]]:
-    url = house.household.addresses["api"] + f"/v1/asks{path}"
-    async with house.http.post(url, json=body, headers={"Authorization": f"Bearer {token}"}) as response:
-        return response.status, await response.json()
+    return await house.api("POST", f"/v1/asks{path}", body, token=token)
 
 
 async def ask_over_http(house: Living, token: str, question: str) -> tuple[int, dict[str, Any]]:
@@ -227,18 +223,17 @@ async def test_an_alarm_passes_where_a_program_has_used_up_the_recipients_limit(
     assert "The cellar is wet" in texts
 
 
-async def test_what_waits_behind_a_slow_call_to_one_person_leaves_in_turns_of_its_senders(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as house:
-        ci = house.tokens.create(Principal(Role.PROGRAM, "ci", person="owner"))
-        await house.fault(channel="telegram", times=1, delay_seconds=3)
-        for number in range(6):
-            status, _ = await post(house, ci, message=f"Log {number}: {'line ' * 1500}", wait_seconds=0)
-            assert status == 202
-        await post(house, house.token("health"), message="The cellar is wet", priority="high", wait_seconds=0)
-        await post(house, house.token("general"), message="Good evening", wait_seconds=0)
-        await house.settled()
-        received = sorted(await house.received(), key=lambda one: int(one["message_id"]))
-        begun = [found[0] for one in received if (found := re.match(r"Log \d|The|Good", one["text"]))]
+async def test_what_waits_behind_a_slow_call_to_one_person_leaves_in_turns_of_its_senders(small: Living) -> None:
+    ci = small.tokens.create(Principal(Role.PROGRAM, "ci", person="owner"))
+    await small.fault(channel="telegram", times=1, delay_seconds=3)
+    for number in range(6):
+        status, _ = await post(small, ci, message=f"Log {number}: {'line ' * 1500}", wait_seconds=0)
+        assert status == 202
+    await post(small, small.token("health"), message="The cellar is wet", priority="high", wait_seconds=0)
+    await post(small, small.token("general"), message="Good evening", wait_seconds=0)
+    await small.settled()
+    received = sorted(await small.received(), key=lambda one: int(one["message_id"]))
+    begun = [found[0] for one in received if (found := re.match(r"Log \d|The|Good", one["text"]))]
 
     assert begun == ["Log 0", "The", "Log 1", "Good", "Log 2", "Log 3", "Log 4", "Log 5"]
     assert [one["text"][:4] for one in received].index("The ") > 1, "after all parts of the text that was begun"
@@ -284,10 +279,9 @@ async def test_a_program_with_too_many_open_questions_is_told_so_and_others_go_o
     assert (joined[0], other[0], free[0]) == (200, 201, 201)
 
 
-async def test_fifty_questions_of_one_asker_are_open_at_most_where_nothing_else_is_set(home: Path) -> None:
-    async with living(home, QUICK, LIFTED) as house:
-        ci = house.tokens.create(Principal(Role.PROGRAM, "ci", person="owner"))
-        answers = [await ask_over_http(house, ci, f"Shall I build {n}?") for n in range(51)]
+async def test_fifty_questions_of_one_asker_are_open_at_most_where_nothing_else_is_set(small: Living) -> None:
+    ci = small.tokens.create(Principal(Role.PROGRAM, "ci", person="owner"))
+    answers = [await ask_over_http(small, ci, f"Shall I build {n}?") for n in range(51)]
 
     assert [status for status, _ in answers] == [201] * 50 + [429]
     assert answers[-1][1]["error"]["code"] == "too_many_open"
@@ -306,14 +300,10 @@ async def test_a_misspelt_field_takes_no_question_back(home: Path) -> None:
 
 async def test_what_runs_and_waits_in_the_household_is_for_its_owner(home: Path) -> None:
     async with living(home, QUICK) as house:
-        url = house.household.addresses["api"] + "/v1/household"
-        answered = []
-        for who in (OPERATOR, Principal(Role.PERSON, "bob"), Principal(Role.USER, "ada")):
-            token = house.tokens.create(who)
-            async with house.http.get(url, headers={"Authorization": f"Bearer {token}"}) as response:
-                answered.append(response.status)
+        callers = (OPERATOR, Principal(Role.PERSON, "bob"), Principal(Role.USER, "ada"))
+        answered = [await house.api("GET", "/v1/household", who=who) for who in callers]
 
-    assert answered == [200, 403, 403]
+    assert [status for status, _ in answered] == [200, 403, 403]
 
 
 async def test_health_says_at_once_that_the_database_takes_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

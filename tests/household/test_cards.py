@@ -292,90 +292,82 @@ CARD = Markup(
 LINKS = Markup(buttons=((Button(label="Ship", url="http://127.0.0.1:40200/a/canary"),),))
 
 
-@pytest.fixture
-async def card_house(tmp_path: Path) -> AsyncIterator[Living]:
-    async with living(tmp_path, LIFTED, QUICK) as one:
-        yield one
-
-
-async def deliver(card_house: Living, caller: str = "operator", **changes: Any) -> dict[str, Any]:
+async def deliver(small: Living, caller: str = "operator", **changes: Any) -> dict[str, Any]:
     given: dict[str, Any] = {"origin_butler": "health", "channel": "telegram", "message": "Ship it?"}
     arguments = {"notify_request": document_within(Outgoing(**(given | changes))), "wait_seconds": 20}
-    return await card_house.call("switchboard", "deliver", arguments, caller=caller)
+    return await small.call("switchboard", "deliver", arguments, caller=caller)
 
 
-async def sent(card_house: Living, **changes: Any) -> DeliveryId:
-    answer = await deliver(card_house, **changes)
+async def sent(small: Living, **changes: Any) -> DeliveryId:
+    answer = await deliver(small, **changes)
     assert answer["status"] == "ok", answer
     return DeliveryId(answer["delivery"]["delivery_id"])
 
 
 @pytest.mark.requirement("house:buttons-are-the-households-own", "house:telegram-buttons")
-async def test_a_card_is_shown_pressed_and_closed(card_house: Living) -> None:
-    card = await sent(card_house, markup=CARD)
-    [shown] = await card_house.received()
+async def test_a_card_is_shown_pressed_and_closed(small: Living) -> None:
+    card = await sent(small, markup=CARD)
+    [shown] = await small.received()
     keys = [[key["text"] for key in row] for row in shown["reply_markup"]["inline_keyboard"]]
     assert keys == [["Ship", "Don't"], ["Open"]]
 
     press = {"message_id": shown["message_id"], "button": "Ship", "from_id": 1000}
-    async with card_house.http.post(
-        card_house.household.addresses["sandbox"] + "telegram/press", json=press
-    ) as response:
+    async with small.http.post(small.household.addresses["sandbox"] + "telegram/press", json=press) as response:
         assert (await response.json())["callback"]["data"] == "q1:ship"
-    await sent(card_house, message="Ship it? Yes, said Ann.", revises=card)
+    await sent(small, message="Ship it? Yes, said Ann.", revises=card)
 
-    [closed] = await card_house.received()
+    [closed] = await small.received()
     assert (closed["text"], closed["reply_markup"]) == ("Ship it? Yes, said Ann.", None)
     assert closed["earlier_texts"] == ["Ship it?"]
 
 
 @pytest.mark.requirement("house:a-revision-is-a-delivery", "house:telegram-edits")
-async def test_an_edit_whose_answer_was_lost_is_made_once_and_ends_well(card_house: Living) -> None:
-    card = await sent(card_house, markup=CARD)
-    await card_house.fault(channel="telegram", mode="accept_then_cut")
+async def test_an_edit_whose_answer_was_lost_is_made_once_and_ends_well(small: Living) -> None:
+    card = await sent(small, markup=CARD)
+    await small.fault(channel="telegram", mode="accept_then_cut")
 
-    answer = await deliver(card_house, message="Closed", revises=card)
+    answer = await deliver(small, message="Closed", revises=card)
 
     assert answer["status"] == "ok", answer
     assert "possible_duplicate" not in answer["delivery"]
-    [closed] = await card_house.received()
+    [closed] = await small.received()
     assert (closed["text"], len(closed["edits"])) == ("Closed", 1)
 
 
 @pytest.mark.requirement("house:telegram-edits")
-async def test_every_part_of_a_long_card_is_closed(card_house: Living) -> None:
-    card = await sent(card_house, message="word " * 1_500, markup=CARD)
-    first, last = await card_house.received()
+async def test_every_part_of_a_long_card_is_closed(small: Living) -> None:
+    card = await sent(small, message="word " * 1_500, markup=CARD)
+    first, last = await small.received()
     assert (first["reply_markup"], bool(last["reply_markup"])) == (None, True)
 
-    await sent(card_house, message="word " * 1_500 + "\nAnswered by Ann", revises=card)
+    await sent(small, message="word " * 1_500 + "\nAnswered by Ann", revises=card)
 
-    first, last = await card_house.received()
+    first, last = await small.received()
     assert last["reply_markup"] is None
     assert last["text"].endswith("Answered by Ann")
 
 
 @pytest.mark.requirement("house:email-links")
-async def test_a_mail_has_links_and_stays_as_it_was_sent(card_house: Living) -> None:
-    card = await sent(card_house, channel="email", recipient="ann@e.org", markup=LINKS)
+async def test_a_mail_has_links_and_stays_as_it_was_sent(small: Living) -> None:
+    card = await sent(small, channel="email", recipient="ann@e.org", markup=LINKS)
 
-    edited = await deliver(card_house, channel="email", message="Closed", revises=card)
+    edited = await deliver(small, channel="email", message="Closed", revises=card)
 
-    [mail] = await card_house.received("email")
+    [mail] = await small.received("email")
     assert mail["body"] == "Ship it?\n\nShip: http://127.0.0.1:40200/a/canary"
     assert mail["headers"]["X-Auto-Response-Suppress"] == "All"
     assert (edited["status"], edited["error"]["message"]) == ("error", "revises: email cannot edit what was sent")
 
 
 @pytest.mark.requirement("house:buttons-are-the-households-own")
-async def test_a_butler_sets_no_buttons_edits_nothing_and_reads_no_link(card_house: Living) -> None:
-    card = await sent(card_house, markup=CARD)
+async def test_a_butler_sets_no_buttons_edits_nothing_and_reads_no_link(small: Living) -> None:
+    card = await sent(small, markup=CARD)
 
     buttons, edit = await asyncio.gather(
-        deliver(card_house, "health", markup=CARD), deliver(card_house, "health", message="Closed", revises=card)
+        deliver(small, "health", markup=CARD), deliver(small, "health", message="Closed", revises=card)
     )
-    row = next(row for row in card_house.rows("delivery_requests") if row["id"] == card)
-    trace = await card_house.call(
+    row = next(row for row in small.rows("delivery_requests") if row["id"] == card)
+    trace = await small.call(
         "messenger", "messenger_delivery_trace", {"request_id": row["request_id"]}, caller="operator"
     )
 
@@ -384,27 +376,26 @@ async def test_a_butler_sets_no_buttons_edits_nothing_and_reads_no_link(card_hou
     assert "canary" not in str(trace)
     assert "q1:ship" not in str(trace)
     assert card in str(trace)
-    assert len(await card_house.received()) == 1
+    assert len(await small.received()) == 1
 
 
 # A card that may have arrived is sent again; whichever of the two is pressed, both say how it ended.
 @pytest.mark.requirement("ask:closed-everywhere")
-async def test_the_copy_that_nobody_noted_loses_its_buttons_when_it_is_pressed(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as house:
-        await house.fault(channel="telegram", times=1, mode="accept_then_cut")
-        await ask(house)
+async def test_the_copy_that_nobody_noted_loses_its_buttons_when_it_is_pressed(small: Living) -> None:
+    await small.fault(channel="telegram", times=1, mode="accept_then_cut")
+    await ask(small)
 
-        async def both() -> list[dict[str, Any]] | None:
-            cards = [one for one in await house.received() if "Ship it?" in one["text"]]
-            return cards if len(cards) == 2 and all(labels(one) for one in cards) else None
+    async def both() -> list[dict[str, Any]] | None:
+        cards = [one for one in await small.received() if "Ship it?" in one["text"]]
+        return cards if len(cards) == 2 and all(labels(one) for one in cards) else None
 
-        first = min(await until(both), key=lambda one: int(one["message_id"]))
-        await press(house, first, "yes")
+    first = min(await until(both), key=lambda one: int(one["message_id"]))
+    await press(small, first, "yes")
 
-        async def closed() -> bool:
-            return all("✅ yes: answered by" in one["text"] and not labels(one) for one in await house.received())
+    async def closed() -> bool:
+        return all("✅ yes: answered by" in one["text"] and not labels(one) for one in await small.received())
 
-        await until(closed)
+    await until(closed)
 
 
 # A task, and the form of a call, over the death of the process that gave them away.

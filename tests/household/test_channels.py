@@ -25,7 +25,7 @@ from postroom.household.channels import (
 from postroom.household.delivery import delivery_policy
 from postroom.kernel.values.errors import SettingsError, TargetUnavailable
 from postroom.kernel.values.principal import Principal, Role
-from postroom.message.channel import UNDECLARED, AccountHealth, Capabilities, Channel
+from postroom.message.channel import UNDECLARED, Capabilities, Channel
 from postroom.sandbox.accounts import SandboxAddress, played
 from postroom.settings import Settings
 from postroom.settings.accounts import Surroundings
@@ -82,10 +82,7 @@ ASKED_FOR = (
 
 
 async def channels(household: Living, token: str) -> tuple[int, dict[str, Any]]:
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    url = household.household.addresses["api"] + "/v1/channels"
-    async with household.http.get(url, headers=headers) as response:
-        return response.status, await response.json()
+    return await household.api("GET", "/v1/channels", token=token)
 
 
 @pytest.mark.requirement("house:channels-listed")
@@ -138,7 +135,7 @@ async def test_no_token_of_a_model_or_a_program_sees_them(home: Path) -> None:
     async with living(home, QUICK) as household:
         program = household.tokens.create(Principal(Role.PROGRAM, "ci", person="owner"))
         connector = household.tokens.create(Principal(Role.CONNECTOR, "chatgpt"))
-        answers = [await channels(household, one) for one in (household.token("health"), program, connector, "")]
+        answers = [await channels(household, one) for one in (household.token("health"), program, connector, "none")]
 
     assert [status for status, _ in answers] == [403, 403, 403, 401]
     assert not any("channels" in answer for _, answer in answers)
@@ -147,14 +144,6 @@ async def test_no_token_of_a_model_or_a_program_sees_them(home: Path) -> None:
 class Away:
     async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
         raise TargetUnavailable("the messenger is not running")
-
-
-class Answers:
-    def __init__(self, **answers: dict[str, Any]) -> None:
-        self.answers = answers
-
-    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
-        return self.answers[tool]
 
 
 async def test_without_the_messenger_everything_is_known_but_the_health(home: Path) -> None:
@@ -166,21 +155,6 @@ async def test_without_the_messenger_everything_is_known_but_the_health(home: Pa
         ("telegram", True, None),
         ("email", False, None),
     ]
-
-
-async def test_the_part_that_sends_knows_best_what_is_set_up(home: Path) -> None:
-    circuit = {"configured": True, "state": "closed", "trip_reason": None, "retry_after_seconds": None}
-    messenger = Answers(
-        messenger_circuit_status={"circuits": {"email": circuit}},
-        messenger_rate_limit_status={"provider_throttles": {"email": {"retry_after_seconds": 4.0}}},
-    )
-
-    found = await Accounts(
-        settings=settings_for(home, {"sandbox": False}), channels=SHIPPED_KINDS, messenger=messenger
-    ).listed()
-
-    assert [one.configured for one in found] == [False, True]
-    assert found[1].health == AccountHealth(circuit="closed", throttled_seconds=4.0)
 
 
 BAD_TOKEN = "4242:canary bot token"

@@ -328,17 +328,10 @@ async def test_in_a_group_only_commands_that_tell_the_others_nothing_are_answere
 
 @pytest.mark.requirement("talk:commands")
 async def test_commands_work_without_a_model_and_in_the_persons_language(house: Talking) -> None:
-    async with house.http.get(
-        f"{house.household.addresses['api']}/v1/people?limit=200",
-        headers={"Authorization": f"Bearer {house.token('operator')}"},
-    ) as response:
-        [ada] = [one for one in (await response.json())["people"] if one["name"] == "Person 2012"]
-    async with house.http.patch(
-        f"{house.household.addresses['api']}/v1/people/{ada['person_id']}",
-        headers={"Authorization": f"Bearer {house.token('operator')}"},
-        json={"language": "de-AT", "default_butler": "health"},
-    ) as response:
-        assert response.status == 200
+    _, listed = await house.api("GET", "/v1/people?limit=200")
+    [ada] = [one for one in listed["people"] if one["name"] == "Person 2012"]
+    wishes = {"language": "de-AT", "default_butler": "health"}
+    assert (await house.api("PATCH", f"/v1/people/{ada['person_id']}", wishes))[0] == 200
     await house.write(2012, script(say="Gut."))
     await house.said(2012)
     await house.kept(2012, "answered")

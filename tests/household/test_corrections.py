@@ -47,12 +47,7 @@ async def correcting(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[
 async def post(
     correcting: Living, who: Principal, path: str, body: dict[str, Any], key: str | None = None
 ) -> tuple[int, dict[str, Any]]:
-    token = correcting.tokens.token_of(who) or correcting.tokens.create(who)
-    headers = {"Authorization": f"Bearer {token}"} | ({"Idempotency-Key": key} if key else {})
-    url = correcting.household.addresses["api"].rstrip("/") + path
-    async with correcting.http.post(url, json=body, headers=headers) as response:
-        answer: dict[str, Any] = await response.json()
-        return response.status, answer
+    return await correcting.api("POST", path, body, who=who, key=key)
 
 
 async def sent(correcting: Living, text: str, who: Principal = SCRIPT, **more: Any) -> str:

@@ -58,10 +58,7 @@ class Post:
         return self.living.token(who)
 
     async def rest(self, method: str, path: str, body: Any = None, who: str = "health") -> tuple[int, Any]:
-        headers = {"Authorization": f"Bearer {self.token(who)}"}
-        url = self.living.household.addresses["api"] + path
-        async with self.living.http.request(method, url, json=body, headers=headers) as response:
-            return response.status, await response.json()
+        return await self.living.api(method, path, body, token=self.token(who))
 
     def brought(self, answer: dict[str, Any]) -> dict[str, Any]:
         place = self.folder / answer["delivery"]["delivery_id"]

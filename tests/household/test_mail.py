@@ -135,23 +135,13 @@ async def test_a_strangers_mail_that_is_made_to_be_slow_holds_up_no_answer(small
 @pytest.mark.requirement("mail:bounce")
 async def test_a_bounce_is_kept_with_the_delivery_it_is_about(small: Living) -> None:
     await small.notify(channel="email", message="Dinner is ready")
-    marked = (await letter(small, "Dinner is ready"))["message_id"]
-    report = (
-        "--b\nContent-Type: message/delivery-status\n\nReporting-MTA: dns; mx\n\n"
-        f"Final-Recipient: rfc822; {OWNER}\n"
-        "Action: failed\nStatus: 5.1.1\n\n--b\nContent-Type: text/rfc822-headers\n\n"
-        f"Message-ID: {marked}\n\n--b--\n"
-    )
-    kind = 'multipart/report; report-type=delivery-status; boundary="b"'
-    mail = {"subject": "Undelivered", "message_id": None}
-    headers = {"Content-Type": kind, "Auto-Submitted": "auto-replied"}
-    await reply(small, mail, report, in_reply_to="<x@y.example>", headers=headers)
+    about = await bounce(small, "Dinner is ready", to=OWNER)
 
     async def news() -> list[Any] | None:
         with sqlite3.connect(small.settings.home / "postroom.db") as connection:
             return connection.execute("SELECT delivery_request_id, kind, words FROM delivery_news").fetchall()
 
-    assert await until(news) == [(marked.strip("<>").partition(".")[0], "bounced", "there is no such address (5.1.1)")]
+    assert await until(news) == [(about, "bounced", "there is no such address (5.1.1)")]
 
 
 # A reply by mail reaches whatever the mail was: an intent's question, or a plain notice.
@@ -159,9 +149,9 @@ EVE = "eve@sandbox.example"
 QUOTED_REPLY = "\n\nOn Mon, 16 Nov 2026 at 09:00, <postroom@sandbox.example> wrote:\n> quoted words\n"
 
 
-async def eve(small: Living) -> str:
-    known = {"name": "Eve", "trusted": True, "addresses": [{"channel": "email", "address": EVE}]}
-    return str((await call(small, "POST", "/v1/people", known))["person"]["agent_address"])
+async def known(house: Living, name: str, address: str) -> dict[str, Any]:
+    body = {"name": name, "trusted": True, "addresses": [{"channel": "email", "address": address}]}
+    return dict((await call(house, "POST", "/v1/people", body))["person"])
 
 
 @pytest.mark.requirement("mail:answers-intents")
@@ -169,7 +159,7 @@ async def test_a_reply_to_an_intents_question_completes_it(small: Living) -> Non
     asked = {"question": "Will you come?", "requested_by": "agent://household/owner"}
     body = {
         "intent_type": "intent.ask.v1",
-        "to_agent": await eve(small),
+        "to_agent": (await known(small, "Eve", EVE))["agent_address"],
         "payload": {**asked, "requested_at": "2026-01-01T00:00:00Z"},
     }
     intent_id = (await call(small, "POST", "/v1/intents", body))["intent_id"]
@@ -184,7 +174,7 @@ async def test_a_reply_to_an_intents_question_completes_it(small: Living) -> Non
 
 @pytest.mark.requirement("mail:original-kept")
 async def test_a_reply_to_a_plain_notice_is_kept_with_it(small: Living) -> None:
-    await eve(small)
+    await known(small, "Eve", EVE)
     told = await small.notify(channel="email", recipient=EVE, message="Dinner is ready", wait_seconds=20)
     await reply(small, await letter(small, "Dinner is ready"), f"On my way{QUOTED_REPLY}", **{"from": EVE})
     delivery_id = told["delivery"]["delivery_id"]
@@ -209,17 +199,13 @@ async def known_house(home: Path) -> AsyncIterator[Living]:
 
 
 async def call(known_house: Living, method: str, path: str, body: Any = None) -> dict[str, Any]:
-    headers = {"Authorization": f"Bearer {known_house.token('operator')}"}
-    url = known_house.household.addresses["api"] + path
-    async with known_house.http.request(method, url, json=body, headers=headers) as response:
-        answer: dict[str, Any] = await response.json()
-        assert response.status < 300, answer
-        return answer
+    status, answer = await known_house.api(method, path, body)
+    assert status < 300, answer
+    return dict(answer)
 
 
 async def bob(known_house: Living) -> str:
-    known = {"name": "Bob", "trusted": True, "addresses": [{"channel": "email", "address": BOB}]}
-    return str((await call(known_house, "POST", "/v1/people", known))["person"]["person_id"])
+    return str((await known(known_house, "Bob", BOB))["person_id"])
 
 
 async def sent(known_house: Living, message: str, to: str = BOB) -> dict[str, Any]:

@@ -9,20 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
-import uvicorn
-from fastapi import FastAPI
 
 from postroom.household import peers
 from postroom.household.peers import Peers, WayTo
-from postroom.household.ports import build_sending, plain_routers, visitors
-from postroom.household.store import open_store
-from postroom.kernel.guard.http import Guard
+from postroom.household.ports import visitors
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, any_butler
 from postroom.kernel.running.clock import Overdue, SystemClock
-from postroom.kernel.serving.servers import bind, port_of, serving
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
     InternalError,
@@ -32,11 +26,10 @@ from postroom.kernel.values.errors import (
 )
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
-from postroom.settings.roster import Endpoints, load_roster
+from postroom.settings.roster import Endpoints
 from tests.household.calling import get, post
-from tests.household.living import QUICK, Living, living, settings_for
+from tests.household.living import QUICK, living, settings_for
 from tests.patience import PATIENCE_SECONDS
-from tests.support.worlds import world_of
 
 # `POST /v1/notify` and the plain doors beside it, on a living household.
 ON = {"approvals": {"enabled": True, "ask_owner": False}}
@@ -144,51 +137,14 @@ async def test_without_a_channel_the_first_that_reaches_the_recipient_is_taken(h
     assert chats == ["1000", "1000", "2001"]
 
 
-class Programs:
-    """As a token file knows them that was made with `token create --program`."""
-
-    def verify(self, token: str) -> Principal | None:
-        return CI if token == "a program's token" else None
-
-
-@asynccontextmanager
-async def door_for_programs(household: Living) -> AsyncIterator[str]:
-    attention = household.household.attention
-    assert attention is not None
-    roster = load_roster(household.settings, {})
-    async with open_store(household.settings) as store, AsyncExitStack() as stack:
-        world = world_of(household.settings, store, roster=roster, stack=stack)
-        for part in ("switchboard", "messenger"):
-            world.endpoints.bound(part, int(household.household.addresses[part].rsplit(":", 1)[1].split("/")[0]))
-        sending = build_sending(world, world.peers.to("switchboard"), attention)
-        app = FastAPI()
-        for router in plain_routers(world, sending, None):
-            app.include_router(router)
-        listener = bind("api", "127.0.0.1", 0)
-        async with serving(Guard(app, verifier=Programs()), listener) as server:
-            assert isinstance(server, uvicorn.Server)
-            yield f"http://127.0.0.1:{port_of(listener)}"
-
-
 async def test_a_program_sends_in_its_own_name_and_asks_after_its_own_messages_alone(home: Path) -> None:
-    headers = {"Authorization": "Bearer a program's token"}
-    async with (
-        living(home, QUICK) as household,
-        door_for_programs(household) as url,
-        aiohttp.ClientSession(headers=headers) as http,
-    ):
+    async with living(home, QUICK) as household:
         theirs = (await household.notify())["delivery"]["delivery_id"]
-        async with http.post(f"{url}/v1/notify", json={"message": "The build is green"}) as response:
-            sent = await response.json()
+        _, sent = await household.api("POST", "/v1/notify", {"message": "The build is green"}, who=CI)
         own = sent["delivery"]["delivery_id"]
-        async with http.get(f"{url}/v1/deliveries/{own}/trace") as response:
-            traced = (await response.json())["trace"]
-        statuses = []
-        for path in (f"/v1/deliveries/{own}/why", f"/v1/deliveries/{theirs}/why", f"/v1/deliveries/{theirs}/trace"):
-            async with http.get(url + path) as response:
-                statuses.append(response.status)
-        async with http.get(f"{url}/v1/approvals") as response:
-            statuses.append(response.status)
+        traced = (await household.api("GET", f"/v1/deliveries/{own}/trace", who=CI))[1]["trace"]
+        paths = (f"deliveries/{own}/why", f"deliveries/{theirs}/why", f"deliveries/{theirs}/trace", "approvals")
+        statuses = [(await household.api("GET", f"/v1/{path}", who=CI))[0] for path in paths]
         texts = await household.texts()
 
     assert sent["status"] == "ok" and texts == ["Hello", "The build is green"]

@@ -33,7 +33,7 @@ from tests.butlers.runtimes.installed import MeetingPlace, install, meeting_plac
 from tests.clock import FakeClock
 from tests.household.asked_household import until
 from tests.household.living import settings_for
-from tests.household.processes import command, environment, part, parts, wait_for
+from tests.household.processes import command, environment, part, parts, texts, wait_for
 from tests.household.talking import SECONDS, reply, script
 from tests.opened_database import KINDS, opened_database
 from tests.services.warm_process import WarmProcess
@@ -59,12 +59,6 @@ async def notify_until(peer: HttpPeer, wanted: str) -> dict[str, Any]:
             assert answer["retryable"], answer
 
 
-async def received(variables: dict[str, str]) -> list[str]:
-    url = f"http://127.0.0.1:{variables['POSTROOM_PORTS__SANDBOX']}/sandbox/telegram/messages"
-    async with aiohttp.ClientSession() as session, session.get(url) as response:
-        return [message["text"] for message in (await response.json())["messages"]]
-
-
 @pytest.mark.timeout(180)
 @pytest.mark.requirement("notify:notify-routed-through-switchboard", "notify:messenger-routing-via-switchboard")
 async def test_four_processes_deliver_one_message_once(home: Path) -> None:
@@ -83,7 +77,7 @@ async def test_four_processes_deliver_one_message_once(home: Path) -> None:
         assert (status["status"], status["delivery"]["attempts"]) == ("ok", 1)
         assert (revised["status"], revised["how"]) == ("revised", "edit")
         assert again["delivery"]["delivery_id"] == answer["delivery"]["delivery_id"]
-        assert await received(variables) == ["Hello again"]
+        assert await texts(variables) == ["Hello again"]
 
 
 ENDS = ("revised", "recalled", "too_late")
@@ -156,22 +150,14 @@ async def test_a_messenger_that_is_down_is_an_error_until_it_is_back(home: Path)
         refused = await peer.call("notify", {"channel": "telegram", "message": "x"}, 30)
         assert (refused["error_class"], refused["retryable"]) == ("target_unavailable", True)
         with part(variables, "messenger"):
-            await notify_until_registered(peer)
-            assert await received(variables) == ["Hello"]
+            await notify_until(peer, "ok")
+            assert await texts(variables) == ["Hello"]
         with pytest.raises(TargetUnavailable):
             await butler(variables, home, "messenger").call("status", {}, 5)
         away = await peer.call("notify", {"channel": "telegram", "message": "y"}, 30)
         await peer.close()
 
     assert (away["error_class"], away["retryable"]) == ("target_unavailable", True)
-
-
-async def notify_until_registered(peer: HttpPeer) -> None:
-    async with asyncio.timeout(60):
-        while True:
-            arguments = {"channel": "telegram", "message": "Hello", "idempotency_key": "hello"}
-            if (await peer.call("notify", arguments, 30))["status"] == "ok":
-                return
 
 
 # The same conversation when the butler lives in another process than the bot.
@@ -188,12 +174,9 @@ async def test_a_butler_elsewhere_answers_and_is_stopped(home: Path, tmp_path: P
         async with http.post(f"{url}/inbound", json={"chat_id": 1000, "text": text}) as response:
             assert response.status == 200
 
-    async def until(*texts: str) -> None:
+    async def until(*wanted: str) -> None:
         async with asyncio.timeout(2 * SECONDS):
-            while True:
-                async with http.get(f"{url}/messages") as response:
-                    if sorted(one["text"] for one in (await response.json())["messages"]) == sorted(texts):
-                        return
+            while sorted(await texts(variables)) != sorted(wanted):
                 await asyncio.sleep(0.05)
 
     with parts(variables, TALKING_GROUPS):
@@ -215,7 +198,6 @@ async def test_a_butler_elsewhere_answers_and_is_stopped(home: Path, tmp_path: P
 CALLERS = 6
 MORE = 25  # accepted between one restart and the next
 PACE_SECONDS = 0.05  # callers think between two messages, or the machine would have no time to start processes
-MOST = 10_000
 RESTART_SECONDS = 90.0
 LIFTED = 10**7
 QUICK = {
@@ -302,14 +284,6 @@ async def settled_rows(url: str) -> dict[str, Any]:
         await connection.close()
 
 
-async def all_received(variables: dict[str, str]) -> list[str]:
-    url = f"http://127.0.0.1:{variables['POSTROOM_PORTS__SANDBOX']}/sandbox/telegram/messages"
-    async with aiohttp.ClientSession() as session, session.get(url, params={"limit": MOST}) as response:
-        messages = (await response.json())["messages"]
-    assert len(messages) < MOST
-    return [message["text"] for message in messages]
-
-
 @pytest.mark.timeout(300)
 async def test_every_process_is_restarted_under_load_and_nothing_is_lost(
     home: Path, postgres_url: str, redis_url: str
@@ -336,7 +310,7 @@ async def test_every_process_is_restarted_under_load_and_nothing_is_lost(
                 await load.reach(len(load.accepted) + MORE)
                 load.stop()
             rows = await settled_rows(postgres_url)
-            arrived = Counter(await all_received(variables))
+            arrived = Counter(await texts(variables))
         finally:
             await peer.close()
             for process in (door, *workers):
@@ -458,9 +432,7 @@ class Killed:
             assert response.status == 200
 
     async def said(self) -> list[str]:
-        async with aiohttp.ClientSession() as http, http.get(f"{self.url}/messages") as response:
-            messages: list[dict[str, Any]] = (await response.json())["messages"]
-            return [one["text"] for one in messages]
+        return await texts(self.variables)
 
     async def until(self, status: str) -> None:
         async with asyncio.timeout(SECONDS):

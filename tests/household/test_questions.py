@@ -264,20 +264,6 @@ async def test_an_answer_in_own_words_is_asked_for_in_a_box_and_found_by_the_rep
     await phone(small, "✅ after lunch: answered by")
 
 
-@pytest.mark.requirement("ask:own-words")
-async def test_after_other_the_next_message_is_the_answer(house: Living) -> None:
-    await ask(house)
-    other = await ask(house, question="Another one?")
-    await press_beside(house, await phone(house, "Ship it?"), "✏️ Other")
-    await phone(house, "Your answer to “Ship it?”: write it as your next message here.")
-    await write(house, "after lunch")
-    await phone(house, "✅ after lunch: answered by")
-    await write(house, "yes")
-    await write(house, "/asks")
-    await phone(house, "• Another one?")
-    assert (await parts(house).asking.read(OPERATOR, other.question.id)).question.is_open
-
-
 @pytest.mark.requirement("ask:revised-in-place")
 async def test_a_revision_is_edited_in_place_and_the_old_buttons_are_dead(small: Living) -> None:
     view = await ask(small)

@@ -24,14 +24,6 @@ async def filing_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterato
         yield one
 
 
-async def over_http(filing_house: Talking, ask_id: str) -> dict[str, Any]:
-    headers = {"Authorization": f"Bearer {filing_house.token('health')}"}
-    url = f"{filing_house.household.addresses['api']}/v1/asks/{ask_id}"
-    async with filing_house.http.get(url, headers=headers) as answer:
-        seen: dict[str, Any] = await answer.json()
-        return seen
-
-
 @pytest.mark.requirement("content:files-from-people")
 async def test_a_photo_reaches_the_butler_with_its_caption_and_can_be_sent_on(filing_house: Talking) -> None:
     await filing_house.write(2001, "/general " + script(reply("Thank you.")), files=[sent(PNG)])
@@ -158,7 +150,8 @@ async def test_a_photo_answers_a_question_in_own_words_and_the_asker_has_it(fili
     seen = await answered(filing_house, view.question.id)
 
     [file] = seen["answer"]["files"]
-    assert (await over_http(filing_house, view.question.id))["answer"] == seen["answer"]
+    over_http = await filing_house.api("GET", f"/v1/asks/{view.question.id}", who="health")
+    assert over_http[1]["answer"] == seen["answer"]
     assert await read(filing_house, file["upload_id"], "health") == (200, PNG + b"meter")
     assert seen["answer"]["text"] == "" and file["media_type"] == "image/png"
     assert (await read(filing_house, file["upload_id"], "general"))[0] == 404

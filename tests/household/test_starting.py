@@ -27,7 +27,7 @@ from postroom.kernel.guard.tokens import TokenFile
 from postroom.settings.roster import SwitchboardPlace
 from tests.household.living import Living, started
 from tests.household.living import settings_for as settings_of
-from tests.household.processes import command, environment, part, wait_for
+from tests.household.processes import command, environment, part, received, texts, wait_for
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import connection_from, free_port
 from tests.services.warm_process import WarmProcess, run
@@ -64,22 +64,15 @@ async def notify(variables: Mapping[str, str], name: str = "health", **arguments
     return dict(answer)
 
 
-async def received(variables: Mapping[str, str], channel: str) -> list[str]:
-    listing = (await sandbox(variables, "GET", f"{channel}/messages"))["messages"]
-    return [message["text" if channel == "telegram" else "body"] for message in listing]
-
-
-async def sandbox(variables: Mapping[str, str], verb: str, path: str, body: object = None) -> dict[str, Any]:
-    url = f"http://127.0.0.1:{variables['POSTROOM_PORTS__SANDBOX']}/sandbox/{path}"
-    async with aiohttp.ClientSession() as session, session.request(verb, url, json=body) as response:
+async def fault(variables: Mapping[str, str], **fault: Any) -> None:
+    url = f"http://127.0.0.1:{variables['POSTROOM_PORTS__SANDBOX']}/sandbox/faults"
+    async with aiohttp.ClientSession() as session, session.post(url, json=fault) as response:
         response.raise_for_status()
-        answer: dict[str, Any] = await response.json()
-        return answer
 
 
-async def arrived(variables: Mapping[str, str], channel: str, texts: list[str]) -> None:
+async def arrived(variables: Mapping[str, str], wanted: list[str]) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while await received(variables, channel) != texts:
+        while await texts(variables) != wanted:
             await asyncio.sleep(0.05)
 
 
@@ -100,7 +93,8 @@ async def test_a_first_message_arrives_once_and_its_trace_tells_the_whole_way(
     with part(variables):
         answer = await notify(variables, channel=channel, message="Hello")
         assert (answer["status"], answer["delivery"]["channel"]) == ("ok", channel)
-        assert await received(variables, channel) == ["Hello"]
+        [message] = await received(variables, channel)
+        assert message["text" if channel == "telegram" else "body"] == "Hello"
         request_id, delivery_id = answer["request_context"]["request_id"], answer["delivery"]["delivery_id"]
         told = json.loads(run(variables, "trace", request_id, "--json").stdout)
         shown = run(variables, "trace", delivery_id).stdout
@@ -164,12 +158,12 @@ def _secrets(home: Path, said: str) -> list[str]:
 async def test_a_second_start_on_the_same_data_continues_where_the_first_stopped(variables: dict[str, str]) -> None:
     variables["POSTROOM_RETRY__BASE_SECONDS"] = "2"
     with part(variables) as first:
-        await sandbox(variables, "POST", "faults", {"channel": "telegram", "times": 1, "status": 503})
+        await fault(variables, channel="telegram", times=1, status=503)
         answer = await notify(variables, channel="telegram", message="Later", wait_seconds=0)
         assert answer["status"] == "accepted"
         assert stop(first)[0] == 0
     with part(variables):
-        await arrived(variables, "telegram", ["Later"])
+        await arrived(variables, ["Later"])
         told = json.loads(run(variables, "trace", answer["delivery"]["delivery_id"], "--json").stdout)
 
     assert told["deliveries"][0]["possible_duplicate"] in (False, 0)
@@ -197,9 +191,9 @@ def test_a_household_that_a_script_started_in_the_background_stops_all_the_same(
 @pytest.mark.timeout(180)
 async def test_a_stop_lets_the_call_that_is_being_made_finish(variables: dict[str, str]) -> None:
     with part(variables) as process:
-        await sandbox(variables, "POST", "faults", {"channel": "telegram", "times": 1, "delay_seconds": 1.5})
+        await fault(variables, channel="telegram", times=1, delay_seconds=1.5)
         caller = asyncio.create_task(notify(variables, channel="telegram", message="Slow", wait_seconds=20))
-        await arrived(variables, "telegram", ["Slow"])
+        await arrived(variables, ["Slow"])
         code, seconds = await asyncio.to_thread(stop, process)
         answer = await caller
 
@@ -207,7 +201,7 @@ async def test_a_stop_lets_the_call_that_is_being_made_finish(variables: dict[st
     assert answer["status"] in ("ok", "accepted")
     with part(variables):
         told = json.loads(run(variables, "trace", answer["delivery"]["delivery_id"], "--json").stdout)
-        assert await received(variables, "telegram") == ["Slow"]
+        assert await texts(variables) == ["Slow"]
     assert [attempt["outcome"] for attempt in told["deliveries"][0]["attempts"]] == ["success"]
 
 
@@ -216,7 +210,7 @@ async def test_a_stop_takes_ten_seconds_at_most_whoever_is_waiting(home: Path) -
     """Callers at every butler, and a provider that never answers."""
     variables = environment(home)
     with part(variables) as process:
-        await sandbox(variables, "POST", "faults", {"channel": "telegram", "times": -1, "mode": "hang"})
+        await fault(variables, channel="telegram", times=-1, mode="hang")
         callers = [
             asyncio.create_task(
                 notify(variables, name, channel="telegram", message=name, recipient=str(1000 + place), wait_seconds=60)

@@ -6,13 +6,9 @@ import asyncio
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
-from mcp import Client
-from mcp.server.mcpserver import MCPServer
-from mcp.shared.exceptions import MCPError
 
 from postroom.cli.doctor.checks import look_at_butlers
 from postroom.cli.up import remember_address
@@ -20,17 +16,16 @@ from postroom.delivery.rules import limits
 from postroom.delivery.store.limits import MemoryLimits
 from postroom.delivery.store.tables import delivery_requests
 from postroom.household.console_pages import approvals_desk
-from postroom.household.conversations import assistant_server
 from postroom.household.delivery import opened_lookups, settled_elsewhere
 from postroom.household.household import running
 from postroom.household.people import knowing_people
 from postroom.household.store import open_store
 from postroom.inbox.model import NewNotification
 from postroom.kernel.guard.tokens import TokenFile
-from postroom.kernel.guard.tools import Rule, anyone, approver
+from postroom.kernel.guard.tools import approver
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import DeliveryId, seconds
-from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, TOKEN_META, Principal, Role
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, Principal, Role
 from postroom.message.delivery import Intent
 from postroom.people.model import NewPerson, PersonRole
 from postroom.settings import Settings
@@ -248,23 +243,6 @@ async def test_a_place_in_flight_is_free_again(tmp_path: Path, clock: FakeClock,
         assert own.held == ["still under way"]
 
 
-async def test_a_notice_of_what_is_in_our_own_hands_asks_the_store_nothing(tmp_path: Path, clock: FakeClock) -> None:
-    """It comes with the answer to our own settling, and would cost a look for every delivery."""
-    async with living_world(tmp_path / "p.db", clock, Parts(policy=generous())) as world:
-        gate = asyncio.Event()
-        world.telegram.script.append(gate)
-        caller = world.start_sending()
-        await world.telegram.called(1)
-        ours = DeliveryId((await world.row())["id"])
-        asked = world.database.finished
-
-        await settled_elsewhere(world.plane, world.database, world.limits)([ours])
-
-        assert world.database.finished == asked
-        gate.set()
-        assert (await caller)["status"] == "ok"
-
-
 async def test_whoever_waits_for_a_delivery_that_was_taken_over_hears_how_it_ended(
     tmp_path: Path, clock: FakeClock
 ) -> None:
@@ -332,34 +310,6 @@ async def mail_subjects(http: aiohttp.ClientSession, sandbox: str) -> list[str]:
                 return [message["subject"] for message in messages]
         await asyncio.sleep(0.02)
     raise AssertionError("no mail arrived")
-
-
-# Every door may add its tools to the assistants' server; a tool without a rule is nobody's, and shown to nobody.
-class Known:
-    def verify(self, token: str) -> Principal | None:
-        return Principal(Role.USER, token) if token == "ada" else None
-
-
-def add_one(server: MCPServer[Any]) -> dict[str, Rule]:
-    server.add_tool(lambda: {"from": "one"}, name="one")
-    return {"one": anyone}
-
-
-def add_another_and_forget_its_rule(server: MCPServer[Any]) -> dict[str, Rule]:
-    server.add_tool(lambda: {"from": "another"}, name="another")
-    return {}
-
-
-async def test_tools_of_all_doors_are_there_and_only_those_with_a_rule_can_be_called() -> None:
-    server = assistant_server(Known(), [add_one, add_another_and_forget_its_rule])
-    meta: Any = {TOKEN_META: "ada"}
-    async with Client(server) as client:
-        assert {tool.name for tool in (await client.list_tools(meta=meta)).tools} == {"one"}
-        assert not (await client.call_tool("one", {}, meta=meta)).is_error
-        with pytest.raises(MCPError):
-            await client.call_tool("another", {}, meta=meta)
-        with pytest.raises(MCPError):
-            await client.call_tool("one", {}, meta={TOKEN_META: "stranger"})  # type: ignore[arg-type]
 
 
 # Whose desk it is: the console opens what waits for a decision to those who may decide.

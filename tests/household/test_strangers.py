@@ -44,24 +44,28 @@ async def home_life(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[L
         yield one
 
 
-async def send_as(home: Living, part: str, headers: dict[str, str], tool: str, arguments: dict[str, Any]) -> Any:
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    body = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {"name": tool, "arguments": arguments, "_meta": meta},
-    }
-    plain = {
+REVISION = "2026-07-28"
+META = {
+    "io.modelcontextprotocol/protocolVersion": REVISION,
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def by_hand(method: str, **params: Any) -> tuple[dict[str, str], dict[str, Any]]:
+    """Headers and body of a call such as no client of ours would send."""
+    headers = {
         "Accept": "application/json, text/event-stream",
-        "MCP-Protocol-Version": "2026-07-28",
-        "Mcp-Method": "tools/call",
-        "Mcp-Name": tool,
+        "Content-Type": "application/json",
+        "MCP-Protocol-Version": REVISION,
+        "Mcp-Method": method,
+        "Mcp-Name": str(params.get("name", "")),
     }
+    return headers, {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META}}
+
+
+async def send_as(home: Living, part: str, headers: dict[str, str], tool: str, arguments: dict[str, Any]) -> Any:
+    plain, body = by_hand("tools/call", name=tool, arguments=arguments)
     async with home.http.post(home.household.addresses[part], json=body, headers={**plain, **headers}) as response:
         return response.status, await response.json()
 
@@ -171,13 +175,6 @@ def _tokens(home: Living) -> list[tuple[Principal, str]]:
 
 
 # Headers that repeat arguments: compared where a tool declares them, not looked for where it does not.
-_meta = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
-
-
 class Tokens:
     def verify(self, token: str) -> Principal | None:
         return OPERATOR if token == "good" else None
@@ -205,17 +202,9 @@ def app_of(declaring_server: GuardedServer) -> ASGIApp:
 
 
 def call_with(app: ASGIApp, tool: str, header: str | None) -> int:
-    headers = {
-        "Authorization": "Bearer good",
-        "Accept": "application/json, text/event-stream",
-        "MCP-Protocol-Version": "2026-07-28",
-        "Mcp-Method": "tools/call",
-        "Mcp-Name": tool,
-        **({"Mcp-Param-Region": header} if header else {}),
-    }
-    params = {"name": tool, "arguments": {"region": "eu"}, "_meta": _meta}
+    plain, body = by_hand("tools/call", name=tool, arguments={"region": "eu"})
+    headers = {**plain, "Authorization": "Bearer good"} | ({"Mcp-Param-Region": header} if header else {})
     with TestClient(app) as http:
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         return http.post("/mcp", json=body, headers=headers).status_code
 
 
@@ -257,30 +246,13 @@ def test_the_framework_asks_us_for_the_schema_and_gets_one_only_where_it_matters
 
 
 # Text that no store can hold, in every argument of every tool: refused in words or taken, never a failure of ours.
-_REVISION = "2026-07-28"
-_META = {
-    f"io.modelcontextprotocol/{name}": value
-    for name, value in {
-        "protocolVersion": _REVISION,
-        "clientInfo": {"name": "test", "version": "1"},
-        "clientCapabilities": {},
-    }.items()
-}
 _SAMPLES = {"string": "abcdefgh", "integer": 1, "number": 1, "boolean": False, "object": {}, "array": []}
 
 
 async def ask_with(home: Living, url: str, method: str, **params: Any) -> dict[str, Any]:
-    """Written by hand, because no client of ours would send half a character."""
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": _META}})
-    headers = {
-        "Authorization": f"Bearer {home.token('operator')}",
-        "Accept": "application/json, text/event-stream",
-        "Content-Type": "application/json",
-        "MCP-Protocol-Version": _REVISION,
-        "Mcp-Method": method,
-        "Mcp-Name": str(params.get("name", "")),
-    }
-    async with home.http.post(url, data=body, headers=headers) as response:
+    headers, body = by_hand(method, **params)
+    headers["Authorization"] = f"Bearer {home.token('operator')}"
+    async with home.http.post(url, data=json.dumps(body), headers=headers) as response:
         answer: dict[str, Any] = json.loads(await response.text())
         assert response.status < 500, answer
         return answer

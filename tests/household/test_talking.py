@@ -34,13 +34,8 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Talki
         yield one
 
 
-async def read(house: Talking, path: str, who: Principal | None = None) -> tuple[int, Any]:
-    if who is not None:
-        house.tokens.ensure([who])
-    token = house.tokens.token_of(who) if who else house.token("operator")
-    url = house.household.addresses["api"] + path
-    async with house.http.get(url, headers={"Authorization": f"Bearer {token}"}) as response:
-        return response.status, await response.json()
+async def read(house: Talking, path: str, who: Principal = OPERATOR) -> tuple[int, Any]:
+    return await house.api("GET", path, who=who)
 
 
 def person_at(house: Talking, chat: int) -> str:
@@ -109,10 +104,7 @@ async def test_the_command_line_shows_both_ways_and_says_which_words_are_gone(ho
 @pytest.mark.requirement("talk:history")
 async def test_a_question_is_one_line_with_its_answer(house: Talking) -> None:
     question = (await ask(house, question="Tea\nor coffee?", options=["tea", "coffee"])).question
-    url = f"{house.household.addresses['api']}/v1/asks/{question.id}/answer"
-    headers = {"Authorization": f"Bearer {house.token('operator')}"}
-    async with house.http.post(url, json={"value": "tea"}, headers=headers) as response:
-        assert response.status == 200, await response.text()
+    assert (await house.api("POST", f"/v1/asks/{question.id}/answer", {"value": "tea"}))[0] == 200
 
     found = await history(house, 1000)
 
@@ -360,7 +352,7 @@ async def token(known_house: Living, who: str) -> str:
         "an assistant": CHATGPT,
         "the operator": OPERATOR,
     }
-    return known_house.tokens.token_of(cast[who]) or known_house.tokens.create(cast[who])
+    return known_house.token(cast[who])
 
 
 async def asked(known_house: Living, who: str, **body: Any) -> tuple[int, dict[str, Any]]:
@@ -469,14 +461,11 @@ async def test_a_program_of_somebody_writes_to_the_owner(known_house: Living, to
 async def test_a_contact_of_its_persons_name_gets_nothing_of_what_a_program_writes(known_house: Living) -> None:
     body = {"name": "Anna", "addresses": [{"channel": "telegram", "address": "2099"}], "trusted": True}
     made = (await post(known_house, "/v1/people", body, token=known_house.token("operator")))[1]["person"]["person_id"]
-    path = known_house.household.addresses["api"] + f"/v1/people/{made}"
     try:
         await told(known_house, "annas program", to="Anna", message="For Anna alone")
         assert "For Anna alone" not in str(await known_house.received())
     finally:
-        headers = {"Authorization": f"Bearer {known_house.token('operator')}"}
-        async with known_house.http.delete(path, headers=headers) as response:
-            assert response.status == 200
+        assert (await known_house.api("DELETE", f"/v1/people/{made}"))[0] == 200
 
 
 @pytest.mark.parametrize("field", ["delegate", "escalation"])

@@ -12,7 +12,7 @@ import pytest
 
 from tests.architecture.tree import ROOT
 from tests.household.asked_household import phone, press, until
-from tests.household.living import LIFTED, QUICK, living
+from tests.household.living import LIFTED, QUICK, Living, living
 from tests.household.talking import reply, script, talking
 from tests.household.walks import Walk, walking
 
@@ -84,26 +84,24 @@ def tokens(card: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.requirement("house:one-message")
-async def test_a_message_passes_the_files_that_contributing_lists_in_that_order(tmp_path: Path) -> None:
-    async with living(tmp_path, LIFTED, QUICK) as home:
-        await home.notify(message="so that nothing is done for the first time")
-        async with walking(home, WORDS) as walk:
-            answer = await home.notify(message=WORDS)
+async def test_a_message_passes_the_files_that_contributing_lists_in_that_order(small: Living) -> None:
+    await small.notify(message="so that nothing is done for the first time")
+    async with walking(small, WORDS) as walk:
+        answer = await small.notify(message=WORDS)
 
     assert answer["status"] == "ok"
     goes(walk, listed(), {"butlers/daemon.py"})
     assert len({*listed(), "butlers/daemon.py"}) <= 10
 
 
-async def test_a_question_passes_these_files_to_the_phone_and_its_answer_those_to_the_caller(tmp_path: Path) -> None:
-    async with living(tmp_path, LIFTED, QUICK) as home:
-        question = {"question": f"{WORDS}?", "options": ["yes", "no"], "wait_seconds": 20}
-        async with walking(home, WORDS) as out:
-            asking = asyncio.create_task(home.call("health", "ask", question))
-            card = await phone(home, WORDS)
-        async with walking(home, WORDS, *tokens(card)) as back:
-            await press(home, card, "yes")
-            assert (await asking)["status"] == "answered"
+async def test_a_question_passes_these_files_to_the_phone_and_its_answer_those_to_the_caller(small: Living) -> None:
+    question = {"question": f"{WORDS}?", "options": ["yes", "no"], "wait_seconds": 20}
+    async with walking(small, WORDS) as out:
+        asking = asyncio.create_task(small.call("health", "ask", question))
+        card = await phone(small, WORDS)
+    async with walking(small, WORDS, *tokens(card)) as back:
+        await press(small, card, "yes")
+        assert (await asking)["status"] == "answered"
 
     goes(out, ASKED)
     goes(back, ANSWERED, ASKED)

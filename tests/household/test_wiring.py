@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from postroom.delivery.store.sqlite import SqliteLedger
 from postroom.kernel.database import sqlite
@@ -30,14 +28,6 @@ from tests.support.envelopes import notify_route
 def error(answer: dict[str, Any]) -> tuple[str, str, bool, str | None]:
     told = answer["error"]
     return answer["status"], told["class"], told["retryable"], told.get("limit_type") or told.get("type")
-
-
-async def test_with_nothing_broken_it_is_ok(tmp_path: Path) -> None:
-    async with living(tmp_path, LIFTED, QUICK) as home:
-        answer = await home.notify()
-
-        assert (answer["status"], answer["delivery"]["status"]) == ("ok", "delivered")
-        assert await home.texts() == ["Hello"]
 
 
 @pytest.mark.requirement("messenger:global-admission-control", "messenger:per-recipient-anti-flood")
@@ -90,55 +80,51 @@ async def test_an_open_circuit(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("messenger:provider-throttle-passthrough")
-async def test_a_provider_that_says_429(tmp_path: Path) -> None:
-    async with living(tmp_path, LIFTED, QUICK) as home:
-        await home.fault(channel="telegram", times=1, status=429, retry_after=60)
+async def test_a_provider_that_says_429(small: Living) -> None:
+    await small.fault(channel="telegram", times=1, status=429, retry_after=60)
 
-        first = await home.notify(message="first", wait_seconds=0.5)
-        second = await home.notify(message="second", recipient="2000")
+    first = await small.notify(message="first", wait_seconds=0.5)
+    second = await small.notify(message="second", recipient="2000")
 
-        assert (first["status"], first["delivery"]["status"]) == ("accepted", "pending")
-        assert first["delivery"]["waiting_reason"].startswith("throttled by the provider")
-        assert error(second) == ("error", "target_unavailable", True, "provider")
-        assert 50 < second["error"]["retry_after_seconds"] <= 60
-        assert await home.texts() == []
+    assert (first["status"], first["delivery"]["status"]) == ("accepted", "pending")
+    assert first["delivery"]["waiting_reason"].startswith("throttled by the provider")
+    assert error(second) == ("error", "target_unavailable", True, "provider")
+    assert 50 < second["error"]["retry_after_seconds"] <= 60
+    assert await small.texts() == []
 
 
 @pytest.mark.requirement("messenger:non-retryable-errors")
-async def test_a_provider_that_says_400(tmp_path: Path) -> None:
-    async with living(tmp_path, LIFTED, QUICK) as home:
-        await home.fault(channel="telegram", times=1, status=400)
+async def test_a_provider_that_says_400(small: Living) -> None:
+    await small.fault(channel="telegram", times=1, status=400)
 
-        answer = await home.notify()
+    answer = await small.notify()
 
-        assert error(answer)[:3] == ("error", "validation_error", False)
-        assert answer["delivery"]["status"] == "failed"
-        assert len(home.rows("delivery_requests")) == 1
+    assert error(answer)[:3] == ("error", "validation_error", False)
+    assert answer["delivery"]["status"] == "failed"
+    assert len(small.rows("delivery_requests")) == 1
 
 
 @pytest.mark.requirement("messenger:dead-letter-management", "messenger:retry-policy")
-async def test_a_provider_that_says_500_until_the_message_is_a_dead_letter(tmp_path: Path) -> None:
-    async with living(tmp_path, LIFTED, QUICK) as home:
-        await home.fault(channel="telegram", times=3, status=500)
+async def test_a_provider_that_says_500_until_the_message_is_a_dead_letter(small: Living) -> None:
+    await small.fault(channel="telegram", times=3, status=500)
 
-        answer = await home.notify()
+    answer = await small.notify()
 
-        assert error(answer)[:3] == ("error", "target_unavailable", False)
-        assert answer["delivery"]["status"] == "dead_lettered"
-        [letter] = home.rows("delivery_dead_letter")
-        assert (letter["delivery_request_id"], letter["total_attempts"]) == (answer["delivery"]["delivery_id"], 3)
-        assert (await home.notify(message="next"))["status"] == "ok"
+    assert error(answer)[:3] == ("error", "target_unavailable", False)
+    assert answer["delivery"]["status"] == "dead_lettered"
+    [letter] = small.rows("delivery_dead_letter")
+    assert (letter["delivery_request_id"], letter["total_attempts"]) == (answer["delivery"]["delivery_id"], 3)
+    assert (await small.notify(message="next"))["status"] == "ok"
 
 
-async def test_a_provider_that_takes_the_message_and_hangs_up(tmp_path: Path) -> None:
-    async with living(tmp_path, LIFTED, QUICK) as home:
-        await home.fault(channel="telegram", times=1, mode="accept_then_cut")
+async def test_a_provider_that_takes_the_message_and_hangs_up(small: Living) -> None:
+    await small.fault(channel="telegram", times=1, mode="accept_then_cut")
 
-        answer = await home.notify()
+    answer = await small.notify()
 
-        assert (answer["status"], answer["delivery"]["possible_duplicate"]) == ("ok", True)
-        assert await home.texts() == ["Hello", "Hello\n\n(possibly repeated)"]
-        assert [row["message_content"] for row in home.rows("delivery_requests")] == ["Hello"]
+    assert (answer["status"], answer["delivery"]["possible_duplicate"]) == ("ok", True)
+    assert await small.texts() == ["Hello", "Hello\n\n(possibly repeated)"]
+    assert [row["message_content"] for row in small.rows("delivery_requests")] == ["Hello"]
 
 
 async def test_a_second_copy_is_sent_as_written_where_the_household_wants_no_mark(tmp_path: Path) -> None:
@@ -151,15 +137,14 @@ async def test_a_second_copy_is_sent_as_written_where_the_household_wants_no_mar
         assert await home.texts() == ["Hello", "Hello"]
 
 
-async def test_an_uncertain_outcome_that_is_to_be_held(tmp_path: Path) -> None:
-    async with living(tmp_path, LIFTED, QUICK) as home:
-        await home.fault(channel="telegram", times=1, mode="accept_then_cut")
+async def test_an_uncertain_outcome_that_is_to_be_held(small: Living) -> None:
+    await small.fault(channel="telegram", times=1, mode="accept_then_cut")
 
-        answer = await home.notify(on_uncertain="hold")
+    answer = await small.notify(on_uncertain="hold")
 
-        assert error(answer)[:3] == ("error", "timeout", False)
-        assert answer["delivery"]["status"] == "dead_lettered"
-        assert await home.texts() == ["Hello"]
+    assert error(answer)[:3] == ("error", "timeout", False)
+    assert answer["delivery"]["status"] == "dead_lettered"
+    assert await small.texts() == ["Hello"]
 
 
 async def test_a_store_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,28 +154,15 @@ async def test_a_store_that_cannot_be_written(tmp_path: Path, monkeypatch: pytes
         try:
             holder.execute("BEGIN IMMEDIATE")
             answer = await home.notify()
+            wrong = await home.notify(channel="sms")
         finally:
             holder.close()
 
         assert error(answer)[:3] == ("error", "target_unavailable", True)
+        assert wrong["error"] == "Unsupported channel 'sms'. Supported channels: email, telegram.", "noted or not"
         assert "the store is not available" in answer["error"]["message"]
         assert await home.texts() == []
         assert (await home.notify())["status"] == "ok"
-
-
-async def test_a_recipient_nobody_knows(tmp_path: Path) -> None:
-    async with living(tmp_path, LIFTED, QUICK) as home:
-        answer = await home.notify(recipient="Nobody")
-
-        assert error(answer)[:3] == ("error", "validation_error", False)
-        assert answer["error"]["fields"][0]["code"] == "unknown_recipient"
-        assert home.rows("delivery_requests") == []
-
-
-async def test_a_contact_is_reached_by_name(tmp_path: Path) -> None:
-    async with living(tmp_path, LIFTED, QUICK, {"contacts": [{"name": "Ann", "telegram_chat_id": "77"}]}) as home:
-        assert (await home.notify(recipient="ann"))["status"] == "ok"
-        assert [message["chat_id"] for message in await home.received()] == ["77"]
 
 
 async def test_a_channel_without_credentials(tmp_path: Path) -> None:
@@ -222,14 +194,6 @@ async def test_no_messenger(tmp_path: Path) -> None:
         assert (row["origin_butler"], row["error_class"]) == ("health", "target_unavailable")
 
 
-async def test_a_message_somebody_has_to_agree_to(tmp_path: Path) -> None:
-    async with living(tmp_path, LIFTED, QUICK, {"approvals": {"enabled": True, "ask_owner": False}}) as home:
-        answer = await home.notify(recipient="4242")
-
-        assert (answer["status"], answer["delivery"]["status"]) == ("pending_approval", "awaiting_approval")
-        assert await home.texts() == []
-
-
 async def test_a_retry_that_meets_an_open_circuit(tmp_path: Path) -> None:
     async with living(tmp_path, LIFTED, QUICK, {"breaker": {"failure_threshold": 1}}) as home:
         await home.fault(channel="telegram", times=1, status=503)
@@ -257,14 +221,13 @@ async def test_a_delivery_that_somebody_else_owns_by_now(tmp_path: Path, monkeyp
         assert await home.texts() == []
 
 
-async def test_a_crash_during_the_first_call_cannot_be_taken_for_one_before_it(tmp_path: Path) -> None:
-    async with living(tmp_path, LIFTED, QUICK) as home:
-        await home.fault(channel="telegram", times=1, delay_seconds=2)
+async def test_a_crash_during_the_first_call_cannot_be_taken_for_one_before_it(small: Living) -> None:
+    await small.fault(channel="telegram", times=1, delay_seconds=2)
 
-        await home.notify(wait_seconds=0)
+    await small.notify(wait_seconds=0)
 
-        [row] = home.rows("delivery_requests")
-        assert (row["status"], row["sending"], row["fence"]) == ("in_progress", 1, 1)
+    [row] = small.rows("delivery_requests")
+    assert (row["status"], row["sending"], row["fence"]) == ("in_progress", 1, 1)
 
 
 # The wiring of the way back: break each stage in turn, and what the asker hears must change accordingly.
@@ -276,17 +239,6 @@ async def heard(house: Living, view: QuestionView, wait_seconds: float = SECONDS
 
 def cards(answer: dict[str, Any]) -> list[tuple[str, str, str | None]]:
     return [(one["channel"], one["status"], one.get("reason")) for one in answer["presentations"]]
-
-
-async def test_with_nothing_broken_the_asker_has_the_answer_and_the_card_is_closed(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as house:
-        view = await ask(house)
-        await press(house, await phone(house, "Ship it?"), "yes")
-
-        answer = await heard(house, view)
-
-        assert (answer["status"], answer["answer"]["value"]) == ("answered", "yes")
-        await shown(house, view, PresentationStatus.CLOSED)
 
 
 async def test_a_store_that_cannot_be_written_to_takes_no_answer(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,56 +256,52 @@ async def test_a_store_that_cannot_be_written_to_takes_no_answer(home: Path, mon
         assert await house.texts() == []
 
 
-async def test_a_person_without_an_address(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as house:
-        made = NewPerson(name="Anna")
-        await house_people(house).create(HOUSEHOLD_OWNER, made, source="api", now_us=parts(house).world.clock.now_us())
+async def test_a_person_without_an_address(small: Living) -> None:
+    made = NewPerson(name="Anna")
+    await house_people(small).create(HOUSEHOLD_OWNER, made, source="api", now_us=parts(small).world.clock.now_us())
 
-        answer = ask_body(await ask(house, to="Anna")).model_dump(mode="json")
+    answer = ask_body(await ask(small, to="Anna")).model_dump(mode="json")
 
-        assert cards(answer) == [("telegram", "not_shown", "no address on telegram")]
-        assert await house.texts() == []
-
-
-async def test_a_provider_that_refuses_the_card(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as house:
-        await house.fault(channel="telegram", times=1, status=400)
-        view = await ask(house)
-        await shown(house, view, PresentationStatus.FAILED)
-
-        answer = await heard(house, view, wait_seconds=0)
-
-        assert [one[:2] for one in cards(answer)] == [("telegram", "not_shown")]
-        assert answer["status"] == "open"
+    assert cards(answer) == [("telegram", "not_shown", "no address on telegram")]
+    assert await small.texts() == []
 
 
-async def test_an_address_that_is_no_longer_verified(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as house:
-        view = await ask(house)
-        card = await phone(house, "Ship it?")
-        await house_people(house).change(HOUSEHOLD_OWNER, OWNER, unverified, now_us=parts(house).world.clock.now_us())
-        await press(house, card, "yes")
+async def test_a_provider_that_refuses_the_card(small: Living) -> None:
+    await small.fault(channel="telegram", times=1, status=400)
+    view = await ask(small)
+    await shown(small, view, PresentationStatus.FAILED)
 
-        async def tried() -> bool:
-            return len(await parts(house).store.attempts(view.question.id)) == 1
+    answer = await heard(small, view, wait_seconds=0)
 
-        await until(tried)
-        assert (await heard(house, view, wait_seconds=0))["status"] == "open"
+    assert [one[:2] for one in cards(answer)] == [("telegram", "not_shown")]
+    assert answer["status"] == "open"
 
 
-async def test_a_provider_that_refuses_the_edit(home: Path) -> None:
-    async with living(home, LIFTED, QUICK) as house:
-        view = await ask(house)
-        card = await phone(house, "Ship it?")
-        await shown(house, view, PresentationStatus.SHOWN)
-        await house.fault(channel="telegram", times=2, status=400)  # the answer to the press, and the edit
-        await press(house, card, "yes")
+async def test_an_address_that_is_no_longer_verified(small: Living) -> None:
+    view = await ask(small)
+    card = await phone(small, "Ship it?")
+    await house_people(small).change(HOUSEHOLD_OWNER, OWNER, unverified, now_us=parts(small).world.clock.now_us())
+    await press(small, card, "yes")
 
-        answer = await heard(house, view)
-        await shown(house, view, PresentationStatus.LEFT)
+    async def tried() -> bool:
+        return len(await parts(small).store.attempts(view.question.id)) == 1
 
-        assert (answer["status"], answer["answer"]["value"]) == ("answered", "yes")
-        assert [one[:2] for one in cards(await heard(house, view, wait_seconds=0))] == [("telegram", "left")]
+    await until(tried)
+    assert (await heard(small, view, wait_seconds=0))["status"] == "open"
+
+
+async def test_a_provider_that_refuses_the_edit(small: Living) -> None:
+    view = await ask(small)
+    card = await phone(small, "Ship it?")
+    await shown(small, view, PresentationStatus.SHOWN)
+    await small.fault(channel="telegram", times=2, status=400)  # the answer to the press, and the edit
+    await press(small, card, "yes")
+
+    answer = await heard(small, view)
+    await shown(small, view, PresentationStatus.LEFT)
+
+    assert (answer["status"], answer["answer"]["value"]) == ("answered", "yes")
+    assert [one[:2] for one in cards(await heard(small, view, wait_seconds=0))] == [("telegram", "left")]
 
 
 def house_people(house: Living) -> Any:
@@ -366,12 +314,6 @@ def unverified(person: Person) -> NewPerson:
 
 
 # Who called which part for a request, and when: a trace tells it from what every call leaves anyway.
-@pytest_asyncio.fixture
-async def alive(home: Path) -> AsyncIterator[Living]:
-    async with living(home, LIFTED, QUICK) as household:
-        yield household
-
-
 def hop_shown(hop: dict[str, Any]) -> tuple[Any, ...]:
     return hop["source_butler"], hop["part"], hop["channel"], hop["intent"], hop["status"], hop["error_message"]
 
@@ -387,13 +329,13 @@ def context(request_id: str, thread: str) -> dict[str, str]:
 
 
 @pytest.mark.requirement("messenger:end-to-end-trace")
-async def test_every_call_for_one_request_is_shown_also_those_that_led_to_nothing(alive: Living) -> None:
-    first = await alive.notify(message="A question?")
+async def test_every_call_for_one_request_is_shown_also_those_that_led_to_nothing(small: Living) -> None:
+    first = await small.notify(message="A question?")
     asked = context("inbound-of-hops", f"1000:{first['delivery']['provider_delivery_id']}")
-    await alive.notify(intent="reply", message="So it is", request_context=asked)
-    refused = await alive.notify(intent="react", message=None, emoji=None, request_context=asked)
+    await small.notify(intent="reply", message="So it is", request_context=asked)
+    refused = await small.notify(intent="react", message=None, emoji=None, request_context=asked)
 
-    traced = await alive.traced("inbound-of-hops")
+    traced = await small.traced("inbound-of-hops")
 
     assert [hop_shown(hop) for hop in traced["hops"]] == [
         ("health", "switchboard", "telegram", "reply", "ok", None),
@@ -403,20 +345,20 @@ async def test_every_call_for_one_request_is_shown_also_those_that_led_to_nothin
     assert traced["refusals"] == []  # no limit had a word in it
 
 
-async def test_a_route_that_came_over_a_wire_shows_the_same_hop(alive: Living) -> None:
+async def test_a_route_that_came_over_a_wire_shows_the_same_hop(small: Living) -> None:
     delivery = {"intent": "send", "channel": "telegram", "message": "By wire"}
     envelope = {"schema_version": "notify.v1", "origin_butler": "health", "delivery": delivery}
     route = notify_route(envelope, "by-wire")
 
-    await alive.call("messenger", "route.execute", {"route": route}, caller="switchboard")
+    await small.call("messenger", "route.execute", {"route": route}, caller="switchboard")
 
-    [hop] = (await alive.traced("by-wire"))["hops"]
+    [hop] = (await small.traced("by-wire"))["hops"]
     assert hop_shown(hop) == ("health", "switchboard", "telegram", "send", "ok", None)
 
 
-async def test_what_the_messenger_says_itself_has_no_hop(alive: Living) -> None:
-    answer = await alive.call("messenger", "notify", {"channel": "telegram", "message": "Mine"}, caller="messenger")
+async def test_what_the_messenger_says_itself_has_no_hop(small: Living) -> None:
+    answer = await small.call("messenger", "notify", {"channel": "telegram", "message": "Mine"}, caller="messenger")
 
-    traced = await alive.traced(answer["request_context"]["request_id"])
+    traced = await small.traced(answer["request_context"]["request_id"])
 
     assert (len(traced["deliveries"]), traced["hops"]) == (1, [])

@@ -21,6 +21,15 @@ AT_ONCE = Lease(until_us=LEASE_US, sending=True)
 _mint = IdMint()
 _count = itertools.count(1)
 
+ENDINGS = [
+    DeliveryEvent.DELIVER,
+    DeliveryEvent.RETRY,
+    DeliveryEvent.REJECT,
+    DeliveryEvent.EXHAUST,
+    DeliveryEvent.HOLD,
+    DeliveryEvent.RELEASE,
+    DeliveryEvent.POSTPONE,
+]
 ERRORS: dict[DeliveryEvent, PostroomError] = {
     DeliveryEvent.RETRY: TargetUnavailable("the provider answered 503"),
     DeliveryEvent.REJECT: ValidationError("chat not found"),

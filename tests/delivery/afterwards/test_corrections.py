@@ -19,14 +19,12 @@ from postroom.delivery.afterwards.rules import (
     CorrectionAnswer,
     CorrectionStatus,
     How,
-    correction_object,
     read_correction,
 )
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.store.tables import delivery_corrections
 from postroom.kernel.values.errors import OutcomeUncertain, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import IdMint
-from postroom.message.markup import Revision
 
 MINT = IdMint()
 
@@ -108,19 +106,6 @@ async def test_what_has_not_been_sent_is_withdrawn_and_the_waiting_caller_hears_
 
 
 @pytest.mark.requirement("content:what-was-sent-is-edited-or-deleted")
-async def test_what_was_sent_is_edited_in_a_delivery_of_its_own(world: World) -> None:
-    delivery_id = await sent(world, "Dinner|at 8")
-
-    answer = await revise(world, delivery_id, "Dinner at 9", wait_seconds=5)
-
-    edit = world.telegram.calls[-1].message
-    assert (answer.status, answer.how, answer.revises) == (CorrectionStatus.REVISED, How.EDIT, delivery_id)
-    assert answer.delivery_id not in (None, delivery_id)
-    assert edit.revises == Revision(delivery_id=delivery_id, provider_ids=("1", "2"))  # type: ignore[arg-type]
-    assert (edit.text, edit.delivery_id) == ("Dinner at 9", answer.delivery_id)
-
-
-@pytest.mark.requirement("content:what-was-sent-is-edited-or-deleted")
 async def test_a_recall_deletes_every_part_once_however_often_it_is_asked(world: World) -> None:
     delivery_id = await sent(world, "Dinner|at 8")
 
@@ -134,22 +119,6 @@ async def test_a_recall_deletes_every_part_once_however_often_it_is_asked(world:
     assert (first.status, first.how) == (CorrectionStatus.RECALLED, How.DELETE)
     assert again == first
     assert late.status is CorrectionStatus.TOO_LATE
-
-
-@pytest.mark.requirement("content:a-correction-in-the-thread")
-async def test_where_nothing_can_be_edited_a_reply_in_the_thread_corrects_it(world: World) -> None:
-    delivery_id = await sent(world, channel="email", recipient="anna@example.org", subject="Dinner")
-
-    revised = await revise(world, delivery_id, "At 9", wait_seconds=5)
-    recalled = await recall(world, delivery_id, wait_seconds=5)
-
-    letters = [call.message for call in world.email.calls[1:]]
-    assert [(one.text, str(one.intent), one.thread, one.subject) for one in letters] == [
-        ("Correction: At 9", "reply", "1", "Dinner"),
-        ("Please disregard the previous message.", "reply", "1", "Dinner"),
-    ]
-    assert (revised.status, revised.how) == (CorrectionStatus.CORRECTED, How.CORRECTION)
-    assert (recalled.status, recalled.how) == (CorrectionStatus.CORRECTED, How.CORRECTION)
 
 
 @pytest.mark.requirement("content:too-late-is-said")
@@ -172,21 +141,6 @@ async def test_a_provider_that_refuses_to_delete_makes_it_too_late(world: World)
 
     assert answer.status is CorrectionStatus.TOO_LATE
     assert "can't be deleted" in answer.said
-
-
-@pytest.mark.requirement("content:too-late-is-said")
-async def test_a_revision_whose_rest_is_refused_says_that_its_edits_were_made(world: World) -> None:
-    delivery_id, edited = await sent(world), asyncio.Event()
-    edited.set()
-    world.telegram.script.extend([edited, ValidationError("not enough rights to reply")])
-
-    answer = await revise(world, delivery_id, "Dinner at 9|or at 10", wait_seconds=5)
-    again = await revise(world, delivery_id, "Dinner at 9|or at 10", wait_seconds=5)
-
-    assert answer.status is CorrectionStatus.ERROR
-    assert (again.status, again.said, again.delivery_id) == (answer.status, answer.said, answer.delivery_id)
-    assert answer.said == "It was done only in part, and what was changed stays so: not enough rights to reply"
-    assert world.telegram.texts == ["Dinner at 8", "Dinner at 9", "or at 10"]
 
 
 async def test_a_recall_on_a_channel_that_only_edits_leaves_a_word(world: World) -> None:
@@ -271,32 +225,6 @@ async def test_two_revisions_at_once_are_made_in_order_and_the_last_one_stands(w
     assert {one.status for one in answers if one} == {CorrectionStatus.REVISED}
 
 
-@pytest.mark.requirement("content:only-its-sender-corrects-a-message")
-@pytest.mark.parametrize("act", list(CorrectionAct))
-async def test_a_message_of_another_sender_is_as_unknown_as_one_that_never_was(
-    world: World, act: CorrectionAct
-) -> None:
-    delivery_id = await sent(world)
-    text = "Mine now" if act is CorrectionAct.REVISE else None
-
-    foreign = await correct(world, act, delivery_id, text, sender="general", actor="butler:general")
-    never = await correct(world, act, MINT.mint(1), text, sender="general", actor="butler:general")
-
-    told = [correction_object(one) | {"revises": None} for one in (foreign, never)]
-    assert told[0] == told[1]
-    assert told[0]["error"]["fields"][0]["code"] == "unknown_delivery"
-    assert world.telegram.texts == ["Dinner at 8"]
-
-
-async def test_the_owner_may_correct_what_any_sender_sent(world: World) -> None:
-    delivery_id = await waiting(world)
-
-    answer = await recall(world, delivery_id, sender=None, actor="person:owner")
-
-    assert answer.status is CorrectionStatus.WITHDRAWN
-    assert (await world.row())["terminal_error_message"] == "withdrawn by person:owner"
-
-
 @pytest.mark.requirement("content:too-late-is-said")
 async def test_of_what_failed_there_is_nothing_to_correct(world: World) -> None:
     world.telegram.script.append(ValidationError("chat not found"))
@@ -318,19 +246,6 @@ async def test_a_text_that_the_channel_cannot_carry_changes_nothing(world: World
     assert answer.status is CorrectionStatus.ERROR
     assert (await world.row())["message_content"] == "Dinner at 8"
     assert await world.rows(delivery_corrections) == []
-
-
-async def test_a_correction_that_was_cut_short_before_its_delivery_goes_on_under_its_key(world: World) -> None:
-    delivery_id = await sent(world)
-    world.telegram.unpreparable = ValidationError("not now")
-    cut = await revise(world, delivery_id, "Dinner at 9", idempotency_key="k")
-    world.telegram.unpreparable = None
-
-    answer = await revise(world, delivery_id, "Dinner at 10", idempotency_key="k", wait_seconds=5)
-
-    assert cut.status is CorrectionStatus.ERROR
-    assert answer.status is CorrectionStatus.REVISED
-    assert world.telegram.texts == ["Dinner at 8", "Dinner at 10"]
 
 
 async def test_an_edit_that_is_corrected_is_the_message_itself(world: World) -> None:

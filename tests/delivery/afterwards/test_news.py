@@ -94,15 +94,6 @@ async def test_of_two_messages_with_one_name_the_one_at_the_place_is_meant(datab
     assert await StoredNews(database).keep(replace(BOUNCE, places=("U1",))) == first.id
 
 
-async def test_news_of_a_delivery_that_never_was_is_nothing(database: Database) -> None:
-    assert await StoredNews(database).keep(BOUNCE) is None
-
-
-def test_news_names_its_message_in_one_way() -> None:
-    with pytest.raises(ValueError, match="by our id or by the provider's"):
-        replace(BOUNCE, provider_id=None)
-
-
 # -- what a channel brings goes to the record, and to no other handler -----------------------------------------
 
 READ = LateNews(channel="slack", event_id="e1", kind=NewsKind.READ, at_us=1, provider_id="7", words="fine")

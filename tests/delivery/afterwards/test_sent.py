@@ -10,12 +10,11 @@ from tests.opened_database import ledger_of
 from tests.support.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
 
 from postroom.delivery.afterwards.store import StoredSent
-from postroom.delivery.model import NewDelivery, SentMessage
+from postroom.delivery.model import SentMessage
 from postroom.delivery.rules.retry import delivered
-from postroom.delivery.store.ledger import DeliveryLedger
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.delivery import DeliveryEvent, Receipt, ReceiptKind
+from postroom.message.delivery import DeliveryEvent, Receipt
 from postroom.message.markup import Button, Markup, Revision
 from postroom.overview.story import trace
 
@@ -38,10 +37,6 @@ async def test_all_parts_are_named_in_order_once_the_last_has_arrived(database: 
     assert await StoredSent(database).sent(new.id) == SentMessage(
         id=new.id, origin_butler="health", channel="telegram", address="5150", provider_ids=("76", "77")
     )
-
-
-async def test_what_never_was_has_not_arrived(database: Database) -> None:
-    assert await StoredSent(database).sent(DeliveryId("nothing")) is None
 
 
 async def test_buttons_and_revisions_come_back_with_the_claim(database: Database) -> None:
@@ -97,30 +92,3 @@ async def test_a_revision_keeps_where_the_message_stands(database: Database) -> 
     [claim] = await ledger_of(database).claim("stands", now_us=NOON_US, lease_until_us=LEASE_US, limit=1)
 
     assert claim.revises == revision
-
-
-async def test_what_revisions_added_and_took_away_is_known_by_their_receipts(database: Database) -> None:
-    ledger, first = ledger_of(database), new_delivery(address="1000")
-    await _arrived(ledger, first, Receipt("76"), Receipt("77"), Receipt("file:F1"))
-    revision = Revision(delivery_id=first.id, provider_ids=("76", "77", "file:F1"))
-    edit = new_delivery(address="1000", revises=revision)
-    gone = [Receipt.of_change(ReceiptKind.DELETE, "1000", one) for one in ("77", "file:F1")]
-
-    await _arrived(ledger, edit, Receipt.of_change(ReceiptKind.EDIT, "1000", "76"), Receipt("78"), *gone)
-
-    told = await StoredSent(database).sent(first.id)
-    assert told is not None
-    assert (told.more, told.gone) == (("78",), ("77", "file:F1"))
-    assert told.revision().standing == ("76", "78")
-    before = await StoredSent(database).sent(first.id, edit.id)
-    assert before is not None
-    assert (before.more, before.gone) == ((), ())
-
-
-async def _arrived(ledger: DeliveryLedger, new: NewDelivery, *receipts: Receipt) -> None:
-    claim = (await ledger.insert(new, LEASE)).claim
-    assert claim is not None
-    for done, receipt in enumerate(receipts[:-1], 1):
-        await ledger.advance(claim, receipt, now_us=NOON_US, lease_until_us=LEASE_US)
-        claim = replace(claim, parts_done=done)
-    await ledger.settle(delivered(claim, receipts[-1], started_us=NOON_US, now_us=NOON_US))

@@ -96,12 +96,6 @@ def test_rates_are_over_what_is_finished_and_what_was_attempted() -> None:
     assert (told["success_rate"], told["retry_rate"], told["unfinished_count"]) == (0.75, 0.3333, 2)
 
 
-def test_a_rate_of_nothing_is_not_zero() -> None:
-    told = summary(Figures(deliveries=3))
-
-    assert (told["success_rate"], told["retry_rate"], told["p95_latency_ms"]) == (None, None, None)
-
-
 @pytest.mark.requirement("messenger:queue-depth-monitoring")
 async def test_pending_and_in_progress_are_counted_by_channel(database: Database) -> None:
     await write(
@@ -121,10 +115,6 @@ async def test_pending_and_in_progress_are_counted_by_channel(database: Database
     assert await StoredFigures(database, was_refused()).depth("telegram") == Depth(
         counts={("telegram", "pending"): 2}, oldest_created_at_us=NOON_US + 5
     )
-
-
-async def test_an_empty_queue_has_no_oldest(database: Database) -> None:
-    assert await StoredFigures(database, was_refused()).depth(None) == Depth(counts={}, oldest_created_at_us=None)
 
 
 @pytest.mark.parametrize("channel", [None, "telegram"])
@@ -258,10 +248,3 @@ async def test_both_ends_belong_to_the_window(database: Database) -> None:
     (figures,) = (await StoredFigures(database, was_refused()).figures(window, None)).values()
 
     assert (figures.deliveries, figures.attempts) == (3, 3)
-
-
-async def test_an_empty_window_counts_nothing(database: Database) -> None:
-    record = StoredFigures(database, was_refused())
-
-    assert await record.figures(ALWAYS, None) == {"": Figures()}
-    assert await record.figures(ALWAYS, GroupBy.CHANNEL) == {}

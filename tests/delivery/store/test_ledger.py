@@ -8,7 +8,17 @@ from dataclasses import replace
 
 import pytest
 from tests.delivery.stored import Store
-from tests.support.sample_deliveries import AT_ONCE, LEASE, LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
+from tests.support.sample_deliveries import (
+    AT_ONCE,
+    ENDINGS,
+    LEASE,
+    LEASE_US,
+    NOON_US,
+    SECOND,
+    ending,
+    mint,
+    new_delivery,
+)
 
 from postroom.delivery.model import Claim, Inserted, Lease
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_receipts, delivery_requests
@@ -18,20 +28,6 @@ from postroom.message.delivery import DeliveryEvent, Priority, Receipt, Status
 LINES = (("a", 5), ("b", 3), ("c", 2))
 
 # -- insert ------------------------------------------------------------------------------------------------------
-
-
-async def test_a_row_written_with_a_lease_belongs_to_the_one_who_wrote_it(store: Store) -> None:
-    new = new_delivery(subject="S", emoji=None, thread="9", trace_id="t" * 32, priority=Priority.HIGH)
-
-    inserted = await store.ledger.insert(new, LEASE)
-
-    assert inserted.created
-    assert inserted.snapshot.status is Status.IN_PROGRESS
-    assert inserted.claim is not None
-    assert inserted.claim.fence == 1
-    row = await store.row(new.id)
-    assert (row["status"], row["fence"], row["lease_until"], row["sending"]) == ("in_progress", 1, LEASE_US, False)
-    assert await store.claim() == []
 
 
 async def test_a_row_that_is_sent_at_once_is_written_with_the_mark_unless_something_is_ahead_of_it(
@@ -182,22 +178,6 @@ async def test_after_a_successful_replay_the_original_key_answers_with_it(store:
 # -- order -------------------------------------------------------------------------------------------------------
 
 
-async def test_a_follower_is_not_leased_while_something_to_the_same_address_is_open(store: Store) -> None:
-    first, second = new_delivery(address="A"), new_delivery(address="a")
-    claim = await store.leased(first)
-
-    behind = await store.ledger.insert(second, LEASE)
-
-    assert (behind.claim, behind.snapshot.status) == (None, Status.PENDING)
-    assert await store.claim() == []
-    await store.ledger.settle(ending(claim, DeliveryEvent.RETRY, delay_seconds=60))
-    assert await store.claim() == []  # the first still has its turn, only later
-    [again] = await store.claim(now_us=NOON_US + 61 * SECOND)
-    assert again.id == first.id
-    await store.ledger.settle(ending(again, DeliveryEvent.DELIVER))
-    assert [one.id for one in await store.claim()] == [second.id]
-
-
 async def test_within_one_batch_only_the_first_to_an_address_is_leased(store: Store) -> None:
     batch = [new_delivery(address="1") for _ in range(5)]
 
@@ -205,27 +185,6 @@ async def test_within_one_batch_only_the_first_to_an_address_is_leased(store: St
 
     assert [one.snapshot.status for one in inserted] == [Status.IN_PROGRESS, *[Status.PENDING] * 4]
     assert [one.claim is not None for one in inserted] == [True, False, False, False, False]
-
-
-async def test_one_pass_claims_only_the_first_to_each_address(store: Store) -> None:
-    for address in ("1", "2"):
-        for _ in range(3):
-            await store.ledger.insert(new_delivery(address=address), None)
-
-    claims = await store.claim()
-
-    assert sorted(claim.address for claim in claims) == ["1", "2"]
-
-
-async def test_an_earlier_one_that_was_written_later_does_not_overtake_what_is_being_sent(store: Store) -> None:
-    early, late = new_delivery(address="1"), new_delivery(address="1")
-    claim = await store.leased(late)
-    await store.ledger.insert(early, LEASE)
-
-    assert await store.claim() == []
-
-    await store.ledger.settle(ending(claim, DeliveryEvent.DELIVER))
-    assert [one.id for one in await store.claim()] == [early.id]
 
 
 async def test_senders_to_one_address_take_turns_and_each_keeps_its_order(store: Store) -> None:
@@ -261,33 +220,6 @@ async def test_an_alarm_passes_what_others_send_to_its_address_but_nothing_of_it
         left.append(claim and claim.id)
 
     assert left == [louder.id, second.id, own.id, alarm.id, None]
-
-
-async def test_nothing_goes_between_the_parts_of_a_text_that_waits_for_its_next_attempt(store: Store) -> None:
-    text, alarm = (
-        new_delivery(address="1", origin_butler=name, priority=priority)
-        for name, priority in (("a", Priority.LOW), ("b", Priority.HIGH))
-    )
-    claim = await store.leased(text)
-    await store.ledger.mark_sending(claim, now_us=NOON_US, lease_until_us=LEASE_US)
-    await store.ledger.advance(claim, Receipt("10"), now_us=NOON_US, lease_until_us=LEASE_US)
-    await store.ledger.insert(alarm, LEASE)
-    await store.ledger.settle(ending(replace(claim, parts_done=1), DeliveryEvent.RETRY, delay_seconds=60))
-
-    assert await store.claim() == []
-    [again] = await store.claim(now_us=NOON_US + 61 * SECOND)
-    assert again.id == text.id
-    await store.ledger.settle(ending(again, DeliveryEvent.DELIVER))
-    assert [one.id for one in await store.claim()] == [alarm.id]
-
-
-async def test_what_waits_for_another_attempt_holds_up_no_other_sender_to_its_address(store: Store) -> None:
-    failing, other = (new_delivery(address="1", origin_butler=name) for name in ("a", "b"))
-    claim = await store.leased(failing)
-    await store.ledger.insert(other, LEASE)
-    await store.ledger.settle(ending(claim, DeliveryEvent.RETRY, delay_seconds=60))
-
-    assert [one.id for one in await store.claim()] == [other.id]
 
 
 async def test_the_same_address_on_another_channel_is_another_line(store: Store) -> None:
@@ -350,17 +282,6 @@ async def test_the_next_due_moment_is_the_earliest_that_lies_ahead(store: Store)
 # -- mark, advance, reclaim --------------------------------------------------------------------------------------
 
 
-async def test_marking_and_advancing_leave_a_record_and_extend_the_lease(store: Store) -> None:
-    claim = await store.leased(new_delivery())
-
-    assert await store.ledger.mark_sending(claim, now_us=NOON_US, lease_until_us=LEASE_US + 1)
-    assert await store.ledger.advance(claim, Receipt("10"), now_us=NOON_US, lease_until_us=LEASE_US + 2)
-
-    row = await store.row(claim.id)
-    assert (row["sending"], row["parts_done"], row["lease_until"]) == (True, 1, LEASE_US + 2)
-    assert [(row["part"], row["provider_delivery_id"]) for row in await store.rows(delivery_receipts)] == [(1, "10")]
-
-
 async def test_advancing_again_after_a_lost_answer_is_not_a_lost_fence(store: Store) -> None:
     claim = await store.leased(new_delivery())
     assert await store.ledger.advance(claim, Receipt("10"), now_us=NOON_US, lease_until_us=LEASE_US)
@@ -421,27 +342,7 @@ async def test_a_takeover_is_bounded_and_happens_once(store: Store) -> None:
     assert len({claim.id for claims in passes for claim in claims}) == 6
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        "mark",
-        "advance",
-        *(
-            event
-            for event in DeliveryEvent
-            if event
-            in (
-                DeliveryEvent.DELIVER,
-                DeliveryEvent.RETRY,
-                DeliveryEvent.REJECT,
-                DeliveryEvent.EXHAUST,
-                DeliveryEvent.HOLD,
-                DeliveryEvent.RELEASE,
-                DeliveryEvent.POSTPONE,
-            )
-        ),
-    ],
-)
+@pytest.mark.parametrize("step", ["mark", "advance", *ENDINGS])
 async def test_a_stale_fence_changes_nothing(store: Store, step: str) -> None:
     stale = await store.leased(new_delivery())
     await store.ledger.reclaim(

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from sqlalchemy.exc import DBAPIError
 from tests.delivery.stored import Store
-from tests.support.delivery_rows import waits
 from tests.support.sample_deliveries import LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
 from postroom.delivery.model import Refusal, WaitKind, WaitReason
@@ -125,18 +124,6 @@ async def test_a_settlement_is_written_whole_or_not_at_all(store: Store) -> None
     for table in (delivery_attempts, delivery_receipts, delivery_dead_letter):
         assert await store.rows(table) == []
     assert await store.ledger.settle(done)
-
-
-async def test_what_is_put_back_lost_nothing(store: Store) -> None:
-    claim = await store.leased(new_delivery())
-    await store.ledger.advance(claim, Receipt("10"), now_us=NOON_US, lease_until_us=LEASE_US)
-
-    await store.ledger.settle(ending(replace(claim, parts_done=1), DeliveryEvent.POSTPONE, delay_seconds=5))
-
-    row = await store.row(claim.id)
-    assert (row["attempts"], row["calls"], row["parts_done"]) == (0, 0, 1)
-    assert waits(row) == "because of postpone"
-    assert await store.rows(delivery_attempts) == []
 
 
 async def test_a_refusal_leaves_a_trace_and_does_not_burn_its_key(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""The state machine of the real ledger against a plain model: nothing lost, one owner, only the table's moves."""
+"""The state machine of either ledger against a plain model: nothing lost, one owner, only the table's moves."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from sqlalchemy import select
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from sqlalchemy import Connection, select, text
+from tests.opened_database import ledger_of
 from tests.services.ready_file import ready_file
-from tests.support.sample_deliveries import NOON_US, SECOND, ending, new_delivery
+from tests.support.sample_deliveries import ENDINGS, NOON_US, SECOND, ending, new_delivery
 
 from postroom.delivery.model import Claim, Lease
-from postroom.delivery.store.sqlite import SqliteLedger
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.postgres import PostgresDatabase
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import TERMINAL, TRANSITIONS, DeliveryEvent, Receipt, Status
 
 Result = TypeVar("Result")
 EDGES = {(before, after) for (before, _), after in TRANSITIONS.items()}
-ENDINGS = [
-    DeliveryEvent.DELIVER,
-    DeliveryEvent.RETRY,
-    DeliveryEvent.REJECT,
-    DeliveryEvent.EXHAUST,
-    DeliveryEvent.HOLD,
-    DeliveryEvent.RELEASE,
-    DeliveryEvent.POSTPONE,
-]
 PLACES = ["1", "2", "3"]
 ADDRESSES = st.sampled_from(PLACES)
 ORIGINS = st.sampled_from(["health", "general"])
@@ -89,12 +90,18 @@ class Model:
 
 
 class LedgerMachine(RuleBasedStateMachine):
+    postgres_url = ""  # without one it is a file of its own
+
     @initialize()
     def open(self) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="postroom-states-", ignore_cleanup_errors=True)
         self.loop = asyncio.new_event_loop()
-        self.database = SqliteDatabase(ready_file(Path(self.folder.name) / "postroom.db"))
-        self.ledger = SqliteLedger(self.database)
+        if self.postgres_url:
+            self.database: Database = PostgresDatabase(self.postgres_url)
+            self.run(self.database.write(_emptied))
+        else:
+            self.database = SqliteDatabase(ready_file(Path(self.folder.name) / "postroom.db"))
+        self.ledger = ledger_of(self.database)
         self.model = Model()
         self.claims: list[Claim] = []  # every claim ever handed out, stale ones too
         self.seen: dict[str, Status] = {}
@@ -294,10 +301,20 @@ def _reachable(before: Status, after: Status) -> bool:
     return (before, after) in EDGES
 
 
-LedgerMachine.TestCase.settings = settings(
-    max_examples=40,
-    stateful_step_count=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
-TestLedgerStates = LedgerMachine.TestCase
+def _emptied(connection: Connection) -> None:
+    connection.execute(text("TRUNCATE messenger.delivery_requests CASCADE"))
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("kind", "examples"), [("sqlite", 40), ("postgres", 40)])
+def test_whatever_happens_the_ledger_is_as_the_model_says(
+    request: pytest.FixtureRequest, kind: str, examples: int
+) -> None:
+    url = request.getfixturevalue("postgres_url") if kind == "postgres" else ""
+    bounds = settings(
+        max_examples=examples,
+        stateful_step_count=40,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+    run_state_machine_as_test(type("Machine", (LedgerMachine,), {"postgres_url": url}), settings=bounds)
