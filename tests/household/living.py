@@ -27,6 +27,7 @@ from tests.services.ready_file import ready_file
 PORTS = tuple(Ports.model_fields)
 LIFTED = {"limits": {"global_per_minute": 10**6, "recipient_per_minute": 10**6, "channels": {"telegram.bot": 10**6}}}
 ALL_DAY = [{"from": "00:00", "until": "12:00"}, {"from": "12:00", "until": "00:00"}]
+ASKING = {"approvals": {"enabled": True}}
 QUICK = {"delivery": {"telegram_chat_interval_seconds": 0}, "retry": {"base_seconds": 0.01, "jitter": 0}}
 
 

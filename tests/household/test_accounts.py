@@ -45,6 +45,7 @@ from tests.household.asked_household import (
     press,
     shown,
     until,
+    write,
 )
 from tests.household.living import LIFTED, QUICK, Living, living, settings_for
 from tests.patience import PATIENCE_SECONDS
@@ -54,42 +55,25 @@ REAL = {"sandbox": False, "approvals": {"enabled": False}, "owner": {"name": "Ol
 
 
 @dataclass(frozen=True, slots=True)
-class Phone:
-    """The owner's, at one of the two providers; the chat has the same number on both."""
+class At(Living):
+    """The household, and of its phones the owner's at this provider; the chat has the same number on all."""
 
-    house: Living
-    sandbox: Sandbox
+    provider: Sandbox
 
-    async def received(self) -> list[dict[str, Any]]:
-        async with self.house.http.get(f"{self.sandbox.bot_api_url}/sandbox/telegram/messages") as response:
-            messages: list[dict[str, Any]] = (await response.json())["messages"]
-            return messages
+    @property
+    def played_at(self) -> str:
+        return f"{self.provider.bot_api_url}/sandbox/"
 
-    async def texts(self) -> list[str]:
-        return [one["text"] for one in await self.received()]
 
-    async def shows(self, words: str) -> dict[str, Any]:
-        async def look() -> dict[str, Any] | None:
-            return next((one for one in await self.received() if words in one["text"]), None)
-
-        return await until(look)
-
-    async def press(self, card: dict[str, Any], button: str) -> None:
-        await self._do("press", {"message_id": card["message_id"], "button": button})
-
-    async def write(self, text: str, **more: Any) -> None:
-        await self._do("inbound", {"chat_id": OWNER_CHAT, "text": text, **more})
-
-    async def _do(self, what: str, body: dict[str, Any]) -> None:
-        async with self.house.http.post(f"{self.sandbox.bot_api_url}/sandbox/telegram/{what}", json=body) as response:
-            assert response.status == 200, await response.text()
+def at(house: Living, provider: Sandbox) -> At:
+    return At(house.settings, house.household, house.http, provider)
 
 
 @dataclass(frozen=True, slots=True)
 class TwoBots:
     house: Living
-    home: Phone
-    work: Phone
+    home: At
+    work: At
 
 
 @pytest.fixture
@@ -102,7 +86,7 @@ async def bots(home: Path) -> AsyncIterator[TwoBots]:
         accounts = {"telegram": {"token": "1:home", "api_base_url": one.bot_api_url}, "channels": {"work": work}}
         house = await stack.enter_async_context(living(home, LIFTED, QUICK, REAL, accounts))
         await has_address(house, "work", rank=1)
-        yield TwoBots(house, Phone(house, one), Phone(house, other))
+        yield TwoBots(house, at(house, one), at(house, other))
 
 
 @pytest.mark.requirement("chan:two-of-a-kind")
@@ -116,14 +100,14 @@ async def test_each_sends_by_its_own_bot(bots: TwoBots) -> None:
 @pytest.mark.requirement("chan:two-of-a-kind")
 async def test_a_card_is_answered_where_it_was_pressed_and_closed_on_both(bots: TwoBots) -> None:
     asked = asyncio.create_task(ask(bots.house, channels=["telegram", "work"], wait_seconds=SECONDS))
-    at_home, at_work = await bots.home.shows("Ship it?"), await bots.work.shows("Ship it?")
+    at_home, at_work = await phone(bots.home, "Ship it?"), await phone(bots.work, "Ship it?")
 
-    await bots.work.press(at_work, "yes")
+    await press(bots.work, at_work, "yes")
     question = (await asyncio.wait_for(asked, SECONDS)).question
 
     assert question.status is QuestionStatus.ANSWERED and question.answered_by is not None
     assert question.answered_by.channel == "work"
-    closed = [await one.shows("✅ yes: answered by") for one in (bots.home, bots.work)]
+    closed = [await phone(one, "✅ yes: answered by") for one in (bots.home, bots.work)]
     assert [one["message_id"] for one in closed] == [at_home["message_id"], at_work["message_id"]]
     assert [labels(one) for one in closed] == [[], []]
 
@@ -132,11 +116,11 @@ async def test_a_card_is_answered_where_it_was_pressed_and_closed_on_both(bots: 
 async def test_a_reply_answers_the_card_of_its_own_account(bots: TwoBots) -> None:
     first = await ask(bots.house, question="At home?", channels=["telegram"], options=["yes", "no"])
     second = await ask(bots.house, question="At work?", channels=["work"], options=["yes", "no"])
-    at_home, at_work = await bots.home.shows("At home?"), await bots.work.shows("At work?")
+    at_home, at_work = await phone(bots.home, "At home?"), await phone(bots.work, "At work?")
     assert at_home["message_id"] == at_work["message_id"]
 
-    await bots.work.write("no", reply_to_message_id=at_work["message_id"])
-    await bots.work.shows("✅ no: answered by")
+    await write(bots.work, "no", reply_to_message_id=at_work["message_id"])
+    await phone(bots.work, "✅ no: answered by")
 
     found = [await parts(bots.house).store.get(one.question.id) for one in (first, second)]
     assert [one.status for one in found if one] == [QuestionStatus.OPEN, QuestionStatus.ANSWERED]
@@ -145,9 +129,9 @@ async def test_a_reply_answers_the_card_of_its_own_account(bots: TwoBots) -> Non
 @pytest.mark.requirement("chan:two-of-a-kind")
 async def test_both_are_heard_and_each_from_its_own_place(bots: TwoBots) -> None:
     for one in (bots.home, bots.work):
-        await one.write("hello?")
+        await write(one, "hello?")
     for one in (bots.home, bots.work):
-        await one.shows("Which butler do you mean?")
+        await phone(one, "Which butler do you mean?")
 
     async def offsets() -> bool:
         marks = parts(bots.house).world.store.marks
@@ -226,7 +210,7 @@ async def test_a_reply_that_was_written_in_time_is_the_answer(
         account = {"telegram": {"token": "1:home", "api_base_url": provider.bot_api_url}}
         async with living(home, LIFTED, QUICK, REAL, account) as before:
             view = await ask(before, deadline_seconds=3600, default="no")
-            card = await Phone(before, provider).shows("Ship it?")
+            card = await phone(at(before, provider), "Ship it?")
             await shown(before, view, PresentationStatus.SHOWN)
         with sqlite3.connect(home / "postroom.db") as connection:  # asked two hours ago, and over for half an hour
             moved = "UPDATE questions SET created_at = created_at - ?, expires_at = expires_at - ?"
@@ -266,7 +250,7 @@ async def test_a_reply_in_time_counts_although_the_channel_comes_back_long_after
         before = AsyncExitStack()
         house = await before.enter_async_context(living(home, LIFTED, QUICK, REAL, account))
         view = await ask(house, deadline_seconds=3600, default="no")
-        card = await Phone(house, provider).shows("Ship it?")
+        card = await phone(at(house, provider), "Ship it?")
         await shown(house, view, PresentationStatus.SHOWN)
         line.refuse = True
         line.reset_all()
@@ -295,13 +279,13 @@ async def test_a_press_behind_a_flood_of_texts_is_judged_before_the_first_of_the
         account = {"telegram": {"token": "1:home", "api_base_url": provider.bot_api_url}}
         async with living(home, LIFTED, QUICK, REAL, account) as before:
             view = await ask(before)
-            card = await Phone(before, provider).shows("Ship it?")
+            card = await phone(at(before, provider), "Ship it?")
             await shown(before, view, PresentationStatus.SHOWN)
         async with aiohttp.ClientSession() as http:
-            phone = f"{provider.bot_api_url}/sandbox/telegram"
+            there = f"{provider.bot_api_url}/sandbox/telegram"
             for number in range(80):
-                await http.post(f"{phone}/inbound", json={"chat_id": "2001", "text": f"noise {number}"})
-            await http.post(f"{phone}/press", json={"message_id": card["message_id"], "button": "yes"})
+                await http.post(f"{there}/inbound", json={"chat_id": "2001", "text": f"noise {number}"})
+            await http.post(f"{there}/press", json={"message_id": card["message_id"], "button": "yes"})
 
         async with living(home, LIFTED, QUICK, REAL, account) as after:
             ended = (await parts(after).asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=SECONDS)).question

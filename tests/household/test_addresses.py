@@ -14,8 +14,6 @@ import pytest
 import pytest_asyncio
 
 from postroom.conversations.texts import ENGLISH
-from postroom.household.console import RunningHousehold
-from postroom.household.household import running
 from postroom.household.people import KnownPerson, id_of, known_person, opened_people, seeds, signing_in
 from postroom.household.store import open_store
 from postroom.inbox.model import NewNotification
@@ -25,10 +23,8 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, Principa
 from postroom.people.model import SIGN_IN, NewPerson, Overruled, Person, PersonAddress, PersonRole
 from postroom.questions.model import Question
 from postroom.settings import Settings
-from postroom.settings.load import load
-from tests.household.asked_household import ask, parts, phone, press, until, write
-from tests.household.living import LIFTED, QUICK, Living, living
-from tests.inbox.api import NO_PORTS
+from tests.household.asked_household import ask, letter, parts, phone, press, until, write
+from tests.household.living import ASKING, LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
 # People of a whole household: from its settings at start, from its tokens, and from what is changed meanwhile.
@@ -382,67 +378,49 @@ async def test_a_code_is_good_after_a_restart(tmp_path: Path) -> None:
 STRANGER = "stranger@example.com"
 
 
-async def mails(http: aiohttp.ClientSession, household: RunningHousehold, count: int) -> list[dict[str, Any]]:
-    """What the mail server holds, once it holds that many."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while True:
-            async with http.get(f"{household.addresses['sandbox']}email/messages") as answer:
-                found: list[dict[str, Any]] = (await answer.json())["messages"]
-            if len(found) >= count:
-                return found
-            await asyncio.sleep(0.02)
+ANNA = Principal(Role.USER, "anna")
+COPIES = ("sandbox", "messenger", "api")
+PREFERENCES = "/notifications/preferences"
 
 
 async def test_a_copy_leaves_only_after_the_address_was_confirmed(home: Path) -> None:
-    wanted = {"home": str(home), "approvals.enabled": True, **NO_PORTS}
-    settings, _ = load({}, wanted)
-    token = TokenFile(settings.tokens_file).create(Principal(Role.USER, "ada"))
-    own = {"Authorization": f"Bearer {token}"}
-    async with running(settings, ("sandbox", "messenger", "api")) as household, aiohttp.ClientSession() as http:
-        api = household.addresses["api"]
-        assert household.inbox is not None
+    async with living(home, ASKING, only=COPIES) as house:
+        api, inbox = house.household.addresses["api"], house.household.inbox
+        assert inbox is not None
         wished = {"delivery_channel": "both", "email": STRANGER}
-        async with http.patch(f"{api}/notifications/preferences", json=wished, headers=own) as answer:
-            kept = await answer.json()
+        _, kept = await house.api("PATCH", PREFERENCES, wished, who=ANNA)
         assert (kept["email"], kept["email_pending"]) == (None, STRANGER)
 
-        assert (await household.inbox.send(NewNotification(message="Too early", user_id="ada")))["success"]
-        (asked,) = await mails(http, household, 1)
+        assert (await inbox.send(NewNotification(message="Too early", user_id="anna")))["success"]
+        asked = await letter(house, "/confirm/")
         links = _LINK.findall(asked["body"])
         assert (asked["to"], len(links), links[0].startswith(api)) == (STRANGER, 1, True)
 
         for _ in range(2):  # a mail scanner looks, too
-            async with http.get(links[0]) as page:
+            async with house.http.get(links[0]) as page:
                 assert (page.status, "Confirm this address" in await page.text()) == (200, True)
                 assert "form-action 'self'" in page.headers["Content-Security-Policy"]
-        assert (await household.inbox.preferences("ada")).email is None
+        assert (await inbox.preferences("anna")).email is None
 
-        async with http.post(links[0], headers={"Origin": "http://evil.example"}) as answer:
-            assert answer.status == 403
-        async with http.post(links[0], headers={"Origin": api}) as answer:
-            assert answer.status == 200
-        async with http.post(links[0]) as answer:
-            assert answer.status == 404
-        async with http.get(f"{api}/notifications/preferences", headers=own) as answer:
-            kept = await answer.json()
+        for headers, status in (({"Origin": "http://evil.example"}, 403), ({"Origin": api}, 200), ({}, 404)):
+            async with house.http.post(links[0], headers=headers) as answer:
+                assert answer.status == status
+        _, kept = await house.api("GET", PREFERENCES, who=ANNA)
         assert (kept["email"], kept["email_pending"]) == (STRANGER, None)
 
-        await household.inbox.send(NewNotification(message="Dentist at nine", user_id="ada"))
-        found = await mails(http, household, 2)
+        await inbox.send(NewNotification(message="Dentist at nine", user_id="anna"))
+        await letter(house, "Dentist at nine")
+        subjects = [one["subject"] for one in await house.received("email")]
 
-    assert [one["subject"] for one in found] == ["Please confirm your address", "Info: Dentist at nine"]
+    assert sorted(subjects) == ["Info: Dentist at nine", "Please confirm your address"]
 
 
 async def test_no_mail_that_asks_leaves_while_copies_are_off(home: Path) -> None:
-    settings, _ = load({}, {"home": str(home), "inbox.email_enabled": False, **NO_PORTS})
-    token = TokenFile(settings.tokens_file).create(Principal(Role.USER, "ada"))
-    async with running(settings, ("sandbox", "messenger", "api")) as household, aiohttp.ClientSession() as http:
-        url, headers = f"{household.addresses['api']}/notifications/preferences", {"Authorization": f"Bearer {token}"}
-        async with http.patch(url, json={"email": STRANGER}, headers=headers) as answer:
-            assert answer.status == 200
-        assert household.inbox is not None
-        links = household.inbox.confirmations
+    async with living(home, {"inbox": {"email_enabled": False}}, only=COPIES) as house:
+        assert (await house.api("PATCH", PREFERENCES, {"email": STRANGER}, who=ANNA))[0] == 200
+        inbox = house.household.inbox
+        assert inbox is not None
 
-        due = await links.take(now_us=household.inbox.clock.now_us(), lease_until_us=household.inbox.clock.now_us())
+        due = await inbox.confirmations.take(now_us=inbox.clock.now_us(), lease_until_us=inbox.clock.now_us())
 
     assert [one.address for one in due] == [STRANGER]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -15,31 +14,25 @@ from postroom.questions.model import PresentationStatus
 from postroom.questions.shapes import QuestionView
 from tests.household.asked_household import OWNER_CHAT, ask, behind, labels, letter, parts, phone, press, until, write
 from tests.household.calling import get, post
-from tests.household.living import LIFTED, QUICK, Living, living
+from tests.household.living import ASKING, LIFTED, QUICK, Living, living
 
 # What an agent asks somebody who is not trusted: not one word of it arrives that a person did not agree to.
 BOB = "2001"
 EVIL = "Pay 900 EUR to DE12"
-ON = {"approvals": {"enabled": True}}
 CI = Principal(Role.PROGRAM, "ci", person="owner")
 OTHER = Principal(Role.PROGRAM, "other", person="owner")
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def both(home: Path, request: pytest.FixtureRequest) -> AsyncIterator[Living]:
-    more: dict[str, Any] = {}
-    if request.param == "postgres":
-        more["database_url"] = request.getfixturevalue("postgres_url")
-    async with living(home, LIFTED, QUICK, ON, more) as one:
-        await bob_is_known(one)
-        yield one
+@pytest.fixture
+async def both(approving_house: Living) -> Living:
+    await bob_is_known(approving_house)
+    return approving_house
 
 
 @pytest.fixture
-async def house(home: Path) -> AsyncIterator[Living]:
-    async with living(home, LIFTED, QUICK, ON) as one:
-        await bob_is_known(one)
-        yield one
+async def house(approving: Living) -> Living:
+    await bob_is_known(approving)
+    return approving
 
 
 async def bob_is_known(house: Living, role: str = "contact", *, proves: bool = True) -> None:
@@ -285,7 +278,7 @@ async def test_a_rule_made_from_one_agents_question_is_for_that_agent(both: Livi
 
 async def test_how_many_wait_is_counted_for_each_asker(home: Path) -> None:
     few = {"approvals": {"enabled": True, "max_pending_per_origin": 2}}
-    async with living(home, LIFTED, QUICK, ON, few) as house:
+    async with living(home, LIFTED, QUICK, ASKING, few) as house:
         await bob_is_known(house)
         for number in range(3):
             await ask_bob(house, f"Tea {number}?")
@@ -305,7 +298,7 @@ async def many_wait(house: Living, many: int) -> bool:
 
 @pytest.mark.parametrize("role", ["member", "approver"])
 async def test_the_households_own_people_are_asked_and_told_without_an_approval(home: Path, role: str) -> None:
-    async with living(home, LIFTED, QUICK, ON) as house:
+    async with living(home, LIFTED, QUICK, ASKING) as house:
         await bob_is_known(house, role)
         ask_id = await ask_bob(house)
         await status_of_card(house, ask_id, "shown")
@@ -315,7 +308,7 @@ async def test_the_households_own_people_are_asked_and_told_without_an_approval(
 
 
 async def test_a_question_is_passed_on_to_a_member_without_an_approval(home: Path) -> None:
-    async with living(home, LIFTED, QUICK, ON) as house:
+    async with living(home, LIFTED, QUICK, ASKING) as house:
         await bob_is_known(house, "member")
         passed_on = {"to": "owner", "escalate_to": "Bob", "escalate_after_seconds": 30, "channels": ["telegram"]}
         ask_id = await ask_bob(house, **passed_on)
@@ -334,7 +327,7 @@ async def test_a_question_is_passed_on_to_a_member_without_an_approval(home: Pat
 
 @pytest.mark.parametrize(("role", "proves"), [("member", False), ("contact", True)])
 async def test_who_has_not_proved_an_address_and_who_is_a_contact_waits(home: Path, role: str, proves: bool) -> None:
-    async with living(home, LIFTED, QUICK, ON) as house:
+    async with living(home, LIFTED, QUICK, ASKING) as house:
         await bob_is_known(house, role, proves=proves)
         ask_id = await ask_bob(house)
         await only_one_waits(house, "Tea?")
@@ -349,7 +342,7 @@ async def why_it_waits(house: Living, ask_id: str) -> bool:
 
 async def test_questions_that_wait_for_an_approval_hold_up_nobody_elses(home: Path) -> None:
     many = {"approvals": {"enabled": True, "max_pending_per_origin": 100}, "questions": {"open_per_asker": 100}}
-    async with living(home, LIFTED, QUICK, ON, many) as house:
+    async with living(home, LIFTED, QUICK, ASKING, many) as house:
         await bob_is_known(house)
         for number in range(60):  # more than are in hand at a time
             await ask_bob(house, f"Tea {number}?")

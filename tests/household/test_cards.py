@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -23,28 +22,12 @@ from postroom.overview.why_held import sentences
 from postroom.questions.model import QuestionStatus, Said, Subject, SubjectKind
 from postroom.questions.rules.request import WordsGiven
 from tests.household.asked_household import ask, labels, parts, phone, press, until, write
-from tests.household.living import LIFTED, QUICK, Living, living
+from tests.household.living import ASKING, LIFTED, QUICK, Living, living
 from tests.household.processes import command, environment
 from tests.questions.wire import KNOWS_TASKS, SHOWS_FORMS, post
 
 # A parked message in a whole household: asked about on the phone, decided there or in the console, sent once.
 STRANGER = "4711"
-ON = {"approvals": {"enabled": True}}
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def approving_house(home: Path, request: pytest.FixtureRequest) -> AsyncIterator[Living]:
-    more: dict[str, Any] = {}
-    if request.param == "postgres":
-        more["database_url"] = request.getfixturevalue("postgres_url")
-    async with living(home, LIFTED, QUICK, ON, more) as one:
-        yield one
-
-
-@pytest.fixture
-async def approving(home: Path) -> AsyncIterator[Living]:
-    async with living(home, LIFTED, QUICK, ON) as one:
-        yield one
 
 
 async def parked(approving_house: Living, **arguments: Any) -> str:
@@ -239,13 +222,9 @@ async def counted(approving_house: Living, words: str) -> dict[str, Any]:
     return await until(look)
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgres"])
-async def test_many_that_wait_are_one_card_with_a_count(
-    home: Path, database: str, request: pytest.FixtureRequest
-) -> None:
-    more = {"database_url": request.getfixturevalue("postgres_url")} if database == "postgres" else {}
+async def test_many_that_wait_are_one_card_with_a_count(home: Path, database_of: dict[str, Any]) -> None:
     lifted = {"limits": {"channels": {"telegram.bot": 10**6}, "global_per_minute": 10**6}}  # one address has its ten
-    async with living(home, lifted, QUICK, ON, more) as approving_house:
+    async with living(home, lifted, QUICK, ASKING, database_of) as approving_house:
         waiting = [await parked(approving_house, message=f"Message {number}") for number in range(8)]
         card = await counted(approving_house, "8 messages wait for approval.")
         assert len(await cards_on(approving_house)) == 1 and "Message 0" in card["text"]

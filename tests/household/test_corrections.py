@@ -205,9 +205,11 @@ async def test_an_email_is_corrected_by_a_reply_in_its_thread(correcting: Living
     delivery_id = await sent(correcting, "At 8", channel="email", subject="Dinner")
 
     _, revised = await post(correcting, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", {"message": "At 9"})
-    first, second = await correcting.received("email")
+    _, recalled = await post(correcting, SCRIPT, f"/v1/deliveries/{delivery_id}/recall", {})
+    first, second, third = await correcting.received("email")
 
-    assert (revised["status"], revised["how"]) == ("corrected", "correction")
+    assert (revised["status"], revised["how"]) == (recalled["status"], recalled["how"]) == ("corrected", "correction")
+    assert third["body"].strip() == "Please disregard the previous message."
     assert second["subject"] == "Re: Dinner"
     assert second["body"].strip() == "Correction: At 9"
     assert second["headers"]["In-Reply-To"] == first["headers"]["Message-ID"]

@@ -43,32 +43,24 @@ class Post:
         return await self.living.notify(butler=butler, **asked)
 
     async def upload(
-        self, content: bytes, name: str = "a.txt", who: str = "health", kind: str | None = None, key: str | None = None
+        self,
+        content: bytes,
+        name: str = "a.txt",
+        who: str | Principal = "health",
+        kind: str | None = None,
+        key: str | None = None,
     ) -> tuple[int, dict[str, Any]]:
         form = aiohttp.FormData()
         form.add_field("file", content, filename=name, content_type=kind or "application/octet-stream")
-        headers = {"Authorization": f"Bearer {self.token(who)}"} | ({"Idempotency-Key": key} if key else {})
+        headers = {"Authorization": f"Bearer {self.living.token(who)}"} | ({"Idempotency-Key": key} if key else {})
         url = self.living.household.addresses["api"] + "/v1/uploads"
         async with self.living.http.post(url, data=form, headers=headers) as response:
             return response.status, await response.json()
-
-    def token(self, who: str) -> str:
-        if who == "program":
-            return self.living.tokens.token_of(PROGRAM) or self.living.tokens.create(PROGRAM)
-        return self.living.token(who)
-
-    async def rest(self, method: str, path: str, body: Any = None, who: str = "health") -> tuple[int, Any]:
-        return await self.living.api(method, path, body, token=self.token(who))
 
     def brought(self, answer: dict[str, Any]) -> dict[str, Any]:
         place = self.folder / answer["delivery"]["delivery_id"]
         shown: dict[str, Any] = json.loads((place / "message.json").read_text())
         return {name: (kind, (place / name).read_bytes()) for name, kind in shown["types"].items()}
-
-    def rows(self, table: str) -> int:
-        with sqlite3.connect(self.living.settings.home / "postroom.db") as database:
-            found: int = database.execute(f"select count(*) from {table}").fetchone()[0]
-        return found
 
 
 def refused(answer: dict[str, Any]) -> list[tuple[str, str]]:
@@ -146,17 +138,17 @@ async def test_what_may_not_go_is_refused_by_name_and_nothing_is_stored(
 ) -> None:
     (post.outbox / "note.txt").write_text("note")
     (post.outbox / "key.txt").write_text("-----BEGIN " + "RSA PRIVATE KEY-----\n")
-    (post.outbox / "zip.png").write_bytes(_zip())
+    (post.outbox / "zip.png").write_bytes(zipped())
     (post.outbox / "large.bin").write_bytes(b"\0" * 2_000_001)
     (post.outbox / "empty.txt").touch()
     if not (post.outbox / "link.txt").is_symlink():
         (post.outbox / "link.txt").symlink_to(post.outbox / "note.txt")
-    before = post.rows("uploads"), post.rows("delivery_requests")
+    before = post.living.rows("uploads"), post.living.rows("delivery_requests")
 
     answer = await post.notify(attachment)
 
     assert refused(answer) == [(field, code)]
-    assert (post.rows("uploads"), post.rows("delivery_requests")) == before
+    assert (post.living.rows("uploads"), post.living.rows("delivery_requests")) == before
     assert not list((post.living.settings.home / "files" / "drafts").glob("*"))
 
 
@@ -210,15 +202,15 @@ async def test_an_upload_that_is_too_old_is_refused(post: Post) -> None:
 
 
 async def test_over_http_a_program_uploads_and_sends(post: Post) -> None:
-    _, upload = await post.upload(b"from cron", "cron.log", who="program")
+    _, upload = await post.upload(b"from cron", "cron.log", who=PROGRAM)
     body = {
         "message": "Done",
         "channel": "courier",
         "to": "door 9",
         "attachments": [{"upload_id": upload["upload_id"]}],
     }
-    status, answer = await post.rest("POST", "/v1/notify", body, "program")
-    stranger, told = await post.rest("POST", "/v1/notify", body, "health")
+    status, answer = await post.living.api("POST", "/v1/notify", body, who=PROGRAM)
+    stranger, told = await post.living.api("POST", "/v1/notify", body, who="health")
 
     assert (status, answer["status"]) == (200, "ok")
     assert post.brought(answer) == {"cron.log": ("text/plain", b"from cron")}
@@ -252,7 +244,7 @@ async def test_an_upload_is_looked_at_like_any_file(
 
 
 async def test_a_body_that_is_not_one_file_is_refused(post: Post) -> None:
-    headers = {"Authorization": f"Bearer {post.token('health')}"}
+    headers = {"Authorization": f"Bearer {post.living.token('health')}"}
     url = post.living.household.addresses["api"] + "/v1/uploads"
     two = aiohttp.FormData()
     two.add_field("a", b"x", filename="a.txt")
@@ -272,7 +264,10 @@ async def test_an_endless_body_is_cut_off(post: Post) -> None:
         for _ in range(60):
             yield b"\0" * 1_000_000
 
-    headers = {"Authorization": f"Bearer {post.token('health')}", "Content-Type": "multipart/form-data; boundary=x"}
+    headers = {
+        "Authorization": f"Bearer {post.living.token('health')}",
+        "Content-Type": "multipart/form-data; boundary=x",
+    }
     url = post.living.household.addresses["api"] + "/v1/uploads"
     try:
         async with post.living.http.post(url, data=endless(), headers=headers) as response:
@@ -288,14 +283,7 @@ async def test_more_than_a_days_share_is_refused(post: Post) -> None:
 
 
 async def test_a_persons_token_uploads_as_little_as_it_sends(post: Post) -> None:
-    post.living.tokens.create(Principal(Role.PERSON, "ann"))
-    headers = {"Authorization": f"Bearer {post.living.tokens.token_of(Principal(Role.PERSON, 'ann'))}"}
-    form = aiohttp.FormData()
-    form.add_field("file", b"x", filename="a.txt")
-    async with post.living.http.post(
-        post.living.household.addresses["api"] + "/v1/uploads", data=form, headers=headers
-    ) as response:
-        assert response.status == 403
+    assert (await post.upload(b"x", who=Principal(Role.PERSON, "ann")))[0] == 403
 
 
 async def test_an_envelope_cannot_name_what_was_not_uploaded_so(post: Post) -> None:
@@ -315,13 +303,6 @@ async def test_an_envelope_cannot_name_what_was_not_uploaded_so(post: Post) -> N
 
     assert refused(answer) == [("attachments[0]", "upload_mismatch")]
     assert dry["valid"] is False and dry["errors"][0]["code"] == "upload_mismatch"
-
-
-def _zip() -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("a.txt", "content")
-    return packed.getvalue()
 
 
 @pytest.mark.requirement("content:telegram-files")

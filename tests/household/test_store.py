@@ -7,7 +7,6 @@ import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
-import aiohttp
 import pytest
 
 from postroom.cli.doctor.checks import look_at_butlers
@@ -17,11 +16,9 @@ from postroom.delivery.store.limits import MemoryLimits
 from postroom.delivery.store.tables import delivery_requests
 from postroom.household.console_pages import approvals_desk
 from postroom.household.delivery import opened_lookups, settled_elsewhere
-from postroom.household.household import running
 from postroom.household.people import knowing_people
 from postroom.household.store import open_store
 from postroom.inbox.model import NewNotification
-from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import approver
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import DeliveryId, seconds
@@ -29,12 +26,11 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, Principa
 from postroom.message.delivery import Intent
 from postroom.people.model import NewPerson, PersonRole
 from postroom.settings import Settings
-from postroom.settings.load import load
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, generous, living_world
-from tests.household.living import LIFTED, QUICK, living
+from tests.household.asked_household import letter
+from tests.household.living import LIFTED, QUICK, living, settings_for
 from tests.household.talking import SECONDS, Talking, script, talking
-from tests.inbox.api import NO_PORTS
 from tests.patience import PATIENCE_SECONDS
 from tests.support.worlds import world_of
 
@@ -287,29 +283,16 @@ async def test_the_place_in_flight_of_a_delivery_that_was_taken_over_is_free_aga
 async def test_in_a_fresh_household_a_note_reaches_the_mailbox_of_somebody_who_asked_for_that(
     home: Path,
 ) -> None:
-    settings, _ = load({}, {"home": str(home), **NO_PORTS})
-    await remember_address(settings, "ada", "ada@example.com")
-    token = TokenFile(settings.tokens_file).create(Principal(Role.USER, "ada"))
-    async with running(settings, ("sandbox", "messenger", "api")) as household, aiohttp.ClientSession() as http:
-        wished = {"delivery_channel": "both"}
-        url = f"{household.addresses['api']}/notifications/preferences"
-        async with http.put(url, json=wished, headers={"Authorization": f"Bearer {token}"}) as answer:
-            assert answer.status == 200
-        assert household.inbox is not None
-        sent = await household.inbox.send(NewNotification(message="Dentist at nine", user_id="ada"))
-        subjects = await mail_subjects(http, household.addresses["sandbox"])
+    await remember_address(settings_for(home), "ada", "ada@example.com")
+    async with living(home, only=("sandbox", "messenger", "api")) as house:
+        ada, wished = Principal(Role.USER, "ada"), {"delivery_channel": "both"}
+        assert (await house.api("PUT", "/notifications/preferences", wished, who=ada))[0] == 200
+        assert house.household.inbox is not None
+        sent = await house.household.inbox.send(NewNotification(message="Dentist at nine", user_id="ada"))
+        mail = await letter(house, "Dentist at nine")
 
     assert sent["success"]
-    assert subjects == ["Info: Dentist at nine"]
-
-
-async def mail_subjects(http: aiohttp.ClientSession, sandbox: str) -> list[str]:
-    for _ in range(500):
-        async with http.get(f"{sandbox}email/messages") as answer:
-            if messages := (await answer.json())["messages"]:
-                return [message["subject"] for message in messages]
-        await asyncio.sleep(0.02)
-    raise AssertionError("no mail arrived")
+    assert mail["subject"] == "Info: Dentist at nine"
 
 
 # Whose desk it is: the console opens what waits for a decision to those who may decide.
