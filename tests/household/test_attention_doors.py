@@ -284,6 +284,11 @@ async def test_what_is_listed_and_counted_adds_up(quiet: Telephone) -> None:
     assert fields(await quiet.get("/v1/notices?cell=lost", OWNER)) == ["cell"]
 
 
+async def test_what_ended_no_page_begins_none(quiet: Telephone) -> None:
+    for page in ("notices?person=owner", "asks?limit=3", "approvals?status=all", "people/owner/history?limit=3"):
+        assert fields(await quiet.get(f"/v1/{page}&cursor=zz", OWNER)) == ["cursor"], page
+
+
 @pytest.mark.requirement("attention:rest")
 async def test_a_muted_agent_is_heard_no_more_until_it_is_unmuted(line: Telephone) -> None:
     muted = await line.post("/v1/people/owner/mute", {"agent": "health", "for_seconds": 3600}, OWNER)

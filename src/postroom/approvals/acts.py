@@ -36,7 +36,7 @@ from postroom.kernel.acts.declaration import (
     act,
     said,
 )
-from postroom.kernel.acts.reading import Moment, Stripped
+from postroom.kernel.acts.reading import Moment, PageCursor, Stripped
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import PostroomError, Refused, error_answer, failure_document
 from postroom.kernel.values.fields import Document
@@ -317,7 +317,7 @@ class ListPendingActions(_Deciding[ActionsAnswer]):
 
     status: Literal["pending", "approved", "rejected", "expired", "all"] = said("What became of it.", "pending")
     limit: Annotated[int, Field(ge=1, le=200)] = said("How many.", 50)
-    cursor: Id | None = said("`next_cursor` of the page before.")
+    cursor: PageCursor | None = said("`next_cursor` of the page before.")
 
     async def do(self, call: Desk) -> ActionsAnswer:
         found = await call.work.page(call.caller, status=self.status, cursor=self.cursor, limit=self.limit)

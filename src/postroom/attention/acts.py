@@ -24,7 +24,7 @@ from postroom.kernel.acts.declaration import (
     act,
     said,
 )
-from postroom.kernel.acts.reading import At, Moment, Name, Whatever, judged, moment_or
+from postroom.kernel.acts.reading import At, Moment, Name, PageCursor, Whatever, judged, moment_or
 from postroom.kernel.values.errors import Mistyped
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import seconds, to_text
@@ -225,7 +225,7 @@ class ListNotices(Act[NoticePage]):
 
     person: PersonName | None = said("The caller by default; of the owner any.")
     cell: Annotated[str, Field(max_length=32)] | None = said("held, in_a_digest, sent, waiting or not_sent.")
-    cursor: Annotated[str, Field(max_length=64)] | None = said("`next_cursor` of the page before.")
+    cursor: PageCursor | None = said("`next_cursor` of the page before.")
     limit: Annotated[int, Field(ge=1, le=100)] = said("How many.", 50)
 
     async def do(self, call: Desk) -> NoticePage:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from postroom.conversations.model import HistoryLine, HistoryQuery, LineKind, WordsKept
 from postroom.kernel.acts.declaration import Act, Answer, Call, Command, CommandOption, HttpRoute, Shape, act, said
+from postroom.kernel.acts.reading import PageCursor
 from postroom.kernel.values.errors import Code, FieldError, Mistyped, Refused
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import HOUSEHOLDER, Kind
@@ -352,7 +353,7 @@ HISTORY: Final = Command("people history", ("person",), {"person": _WHO}, withou
 class ListSentToPerson(_OfPerson[HistoryPage]):
     """Everything said with a person, both ways, newest first; a person may read their own"""
 
-    cursor: Cursor | None = said("`next_cursor` of the page before.")
+    cursor: PageCursor | None = said("`next_cursor` of the page before.")
     limit: Limit = said("How many.", 50)
     butler: Short | None = said("Only what this butler said, asked or was given.")
     channel: Short | None = said("Only what was said on this channel.")

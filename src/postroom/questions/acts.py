@@ -23,7 +23,7 @@ from postroom.kernel.acts.declaration import (
     act,
     said,
 )
-from postroom.kernel.acts.reading import Stripped, Text, Whatever, judged, wrong
+from postroom.kernel.acts.reading import PageCursor, Stripped, Text, Whatever, judged, wrong
 from postroom.kernel.values.errors import (
     Code,
     FieldError,
@@ -423,7 +423,7 @@ class ListAsks(_AboutQuestions[AskPage]):
     status: QuestionStatus | None = said("Only those that are so.")
     mine: bool = said("Only what asks you, also as the owner.", False)
     idempotency_key: AskKey | None = said("Only what you asked under this key.")
-    cursor: Cursor | None = said("`next_cursor` of the page before.")
+    cursor: PageCursor | None = said("`next_cursor` of the page before.")
     limit: Limit = said("How many.", 50)
 
     async def do(self, call: Desk) -> AskPage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
@@ -36,6 +37,9 @@ def _not_blank(value: str) -> str:
     return value
 
 
+_AN_ID: Final = re.compile("[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.ASCII)
+
+
 def moment_or(*words: str) -> Callable[[str], str]:
     """`words` mean something instead of a moment."""
 
@@ -50,11 +54,19 @@ def moment_or(*words: str) -> Callable[[str], str]:
     return check
 
 
+def _ends_a_page(value: str) -> str:
+    if _AN_ID.fullmatch(value) is None:
+        raise wrong("must be next_cursor of an earlier page")
+    return value
+
+
 Text = Annotated[str, AfterValidator(_not_blank)]
 Stripped = Annotated[str, AfterValidator(_not_blank), AfterValidator(str.strip)]
 Name = Annotated[Stripped, Field(max_length=200)]
 Moment = Annotated[str, Field(max_length=64), AfterValidator(moment_or())]
 """An RFC 3339 time with an offset, as it was written; `parse_text` makes microseconds of it."""
+PageCursor = Annotated[str, Field(max_length=64), AfterValidator(_ends_a_page)]
+"""The id a page ended with: ids are compared with it, so that any other text would begin somewhere without a word."""
 At = Annotated[str, BeforeValidator(lambda us: to_text(us) if isinstance(us, int) else us)]
 """A moment in an answer, made of our microseconds."""
 Whatever = Any
