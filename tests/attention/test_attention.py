@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.attention.attended import Attended, Killed, introduced, names
-from tests.clock import FakeClock
-from tests.delivery.world import Parts, World, envelope, generous, living_world
+from tests.attention.attended import Attended, Killed, names
+from tests.delivery.world import World, envelope
 from tests.inbox.examples import AT_NIGHT, QUIET_ENDS_US
 from tests.inbox.workshop import inbox_on
 
@@ -35,13 +32,6 @@ FALLING_BACK = {"preset": "everything", "fallback": ["email"]}
 HOUR = 3600.0
 NIGHT_SECONDS = 600.0
 S = NoticeState
-
-
-@pytest.fixture
-async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
-    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
-        await introduced(world.database)
-        yield world
 
 
 async def state_of(house: Attended, answer: Outcome) -> NoticeState:
@@ -523,18 +513,14 @@ async def test_people_of_a_rotation_are_known_by_their_ids(world: World) -> None
 
 
 @pytest.mark.requirement("attention:one-quiet-hours")
-async def test_quiet_hours_set_in_the_inbox_hold_messages_too(tmp_path: Path, clock: FakeClock) -> None:
-    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
-        await introduced(world.database)
-        house = Attended(world)
-        inbox = inbox_on(world.database, house.attention.book, clock)
-        await inbox.change_preferences("operator", lambda _: AT_NIGHT)
-        answer = await house.notify("Good night")
-        assert (answer.status, answer.until_us) == (AnswerStatus.DEFERRED, QUIET_ENDS_US)
+async def test_quiet_hours_set_in_the_inbox_hold_messages_too(world: World) -> None:
+    house = Attended(world)
+    inbox = inbox_on(world.database, house.attention.book, world.clock)
+    await inbox.change_preferences("operator", lambda _: AT_NIGHT)
+    answer = await house.notify("Good night")
+    assert (answer.status, answer.until_us) == (AnswerStatus.DEFERRED, QUIET_ENDS_US)
 
-        await inbox.change_preferences(
-            "operator", lambda one: replace(one, quiet_hours_start=None, quiet_hours_end=None)
-        )
-        await house.look()
-        assert house.texts == ["Good night"]
-        assert await house.attention.audit() == ()
+    await inbox.change_preferences("operator", lambda one: replace(one, quiet_hours_start=None, quiet_hours_end=None))
+    await house.look()
+    assert house.texts == ["Good night"]
+    assert await house.attention.audit() == ()

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry
 from sqlalchemy import delete, update
-from tests.attention.attended import Attended, introduced
+from tests.attention.attended import Attended
 from tests.attention.sample import NIGHT, accepted, at, book, empty, run, unaccounted
-from tests.clock import FakeClock
-from tests.delivery.world import Parts, World, generous, living_world
+from tests.delivery.world import World
 
 from postroom.attention.attention import COUNT_SECONDS, LOOK_SECONDS, AttentionMeter, Auditor
 from postroom.attention.model import NoticeState
@@ -86,13 +83,6 @@ def test_what_counts_as_sent_without_a_receipt_is_found() -> None:
 
 
 HELD_AT_NIGHT = {"zone": "UTC", "quiet_hours": [{"from": "22:00", "until": "00:10"}]}
-
-
-@pytest.fixture
-async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
-    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
-        await introduced(world.database)
-        yield world
 
 
 class Gauge(AttentionMeter):

@@ -21,7 +21,6 @@ from tests.household.processes import environment, part
 from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
 from tests.inbox.sending import sent
 from tests.inbox.workshop import Workshop, inbox_on, workshop
-from tests.opened_database import KINDS, opened_database
 
 from postroom.attention.attention import Attention
 from postroom.attention.model import AgentRule, NoticeState, Policy, Preset, QuietWindow
@@ -394,12 +393,11 @@ class Desk:
         return [one.until_us for one in views]
 
 
-@pytest.fixture(params=KINDS)
-async def desk(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Desk]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        people = HouseholdNames(people=stored_people(database, MINT))
-        book = NoticeBook(store=StoredNotices(database), people=people, clock=clock, letters=frozenset({"email"}))
-        yield Desk(database, clock, inbox_on(database, book, clock), Attention(book=book))
+@pytest.fixture
+def desk(database: Database, clock: FakeClock) -> Desk:
+    people = HouseholdNames(people=stored_people(database, MINT))
+    book = NoticeBook(store=StoredNotices(database), people=people, clock=clock, letters=frozenset({"email"}))
+    return Desk(database, clock, inbox_on(database, book, clock), Attention(book=book))
 
 
 @pytest.mark.requirement("attention:one-quiet-hours")

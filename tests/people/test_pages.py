@@ -187,13 +187,6 @@ async def test_many_people_page_by_cursor(site: Site) -> None:
         await page.get_by_role("navigation", name="Pages").get_by_role("link", name="More").click()
 
 
-async def test_everybody_has_a_book_of_their_own(site: Site) -> None:
-    await added(site, "Only the household")
-    page = await site.signed_in(Principal(Role.USER, "ann"), "/people")
-
-    await expect(page.get_by_text("Nobody yet")).to_be_visible()
-
-
 async def test_the_keyboard_alone_adds_a_contact(site: Site) -> None:
     page = await site.signed_in(path="/people")
     await page.get_by_role("link", name="Add a person").focus()

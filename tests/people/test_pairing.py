@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +12,10 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 from tests.channels.slack.fake_slack import envelope, said
 from tests.clock import START_US, FakeClock
-from tests.opened_database import KINDS, opened_database
 from tests.people.heard import SaidBack, written
 
 from postroom.channels.slack.listening import inbound_event
+from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.channel import Capabilities
@@ -82,12 +80,11 @@ class Desk:
         return [one.address for one in found.addresses]
 
 
-@pytest.fixture(params=KINDS)
-async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        people, said = StoredPeople(database, IdMint().mint, ()), SaidBack()
-        anna = await people.create(HOUSEHOLD_OWNER, ANNA, source="api", now_us=1)
-        yield Desk(people, FirstHere(people=people, outbound=said, clock=FakeClock()), said, anna)
+@pytest.fixture
+async def desk(database: Database) -> Desk:
+    people, said = StoredPeople(database, IdMint().mint, ()), SaidBack()
+    anna = await people.create(HOUSEHOLD_OWNER, ANNA, source="api", now_us=1)
+    return Desk(people, FirstHere(people=people, outbound=said, clock=FakeClock()), said, anna)
 
 
 @pytest.mark.requirement("chan:here")
@@ -209,11 +206,10 @@ class EarDesk:
 
 
 @pytest.fixture
-async def ear_desk(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[EarDesk]:
-    async with opened_database("sqlite", tmp_path, request) as database:
-        people, said = StoredPeople(database, IdMint().mint, ()), SaidBack()
-        ear = PairingEar(record=StoredPairings(people), codes=CODES, outbound=said, clock=FakeClock())
-        yield EarDesk(people, ear, said)
+def ear_desk(sqlite_database: Database) -> EarDesk:
+    people, said = StoredPeople(sqlite_database, IdMint().mint, ()), SaidBack()
+    ear = PairingEar(record=StoredPairings(people), codes=CODES, outbound=said, clock=FakeClock())
+    return EarDesk(people, ear, said)
 
 
 @pytest.mark.requirement("chan:pairing-code")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tests.clock import FakeClock
-from tests.opened_database import opened_file
 from tests.people.known_people import household_people, owner
 
 from postroom.channels.telegram.channel import Telegram
@@ -22,9 +19,8 @@ from postroom.people.store.people import StoredPeople
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_file(tmp_path) as database:
-        yield database
+def database(sqlite_database: Database) -> Database:
+    return sqlite_database
 
 
 def also_on_slack(person: Person) -> NewPerson:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from tests.clock import START_US
-from tests.inbox.examples import a_notification
-from tests.support.redis_server import fresh_prefix, own_redis
+from tests.support.redis_server import fresh_prefix
 from tests.support.turned_clock import TurnedClock
 
-from postroom.inbox.model import NotificationQuery
 from postroom.inbox.store.hourly_cap_redis import RedisHourlyCap
-from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.database.redis_script import connect
-from postroom.kernel.database.sqlite import SqliteDatabase
 
 HOUR = 3600 * 1_000_000
 
@@ -63,34 +58,3 @@ async def test_asking_again_with_the_same_id_is_asking_once(cap: RedisHourlyCap)
         assert await cap.take("ada", "n1", START_US)
 
     assert await cap.take("ada", "n2", START_US)
-
-
-async def test_while_redis_is_away_and_after_it_forgot_everything_the_cap_still_holds(tmp_path: Path) -> None:
-    """As the inbox does it: ask Redis, then write under the database's own count."""
-    database = SqliteDatabase(tmp_path / "inbox.db")
-    await database.migrate()
-    notes, clock = StoredNotes(database), TurnedClock()
-
-    async def create(cap: RedisHourlyCap) -> bool:
-        new = a_notification(at_us=clock.now_us())
-        if not await cap.take("ada", new.id, clock.now_us()):
-            return False
-        return await notes.create(new, hourly_cap=10) is not None
-
-    with own_redis() as server:
-        client = connect(server.url)
-        cap = RedisHourlyCap(client, fresh_prefix(), clock, 10)
-        created = sum(await asyncio.gather(*(create(cap) for _ in range(4))))
-        server.stop()
-        created += sum(await asyncio.gather(*(create(cap) for _ in range(20))))
-        assert cap.away
-        server.start()
-        await cap.reach.look()
-        created += sum(await asyncio.gather(*(create(cap) for _ in range(20))))
-        assert not cap.away
-        await client.aclose()
-    kept = await notes.page("ada", NotificationQuery(limit=100), clock.now_us())
-    await database.close()
-
-    assert created == 10
-    assert len(kept) == 10

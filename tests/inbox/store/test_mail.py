@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 from sqlalchemy import select
 from tests.clock import START_US
 from tests.inbox.examples import AT_NIGHT
-from tests.opened_database import KINDS, opened_database
 from tests.people.known_people import household_people, owner
 
 from postroom.inbox.model import (
@@ -51,11 +48,10 @@ class Desk:
         return list(await self.links.take(now_us=now_us, lease_until_us=now_us + LEASE_US))
 
 
-@pytest.fixture(params=KINDS)
-async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        people = StoredPeople(database, IdMint().mint, ())
-        yield Desk(database, StoredPreferences(database), StoredConfirmations(database, people))
+@pytest.fixture
+def desk(database: Database) -> Desk:
+    people = StoredPeople(database, IdMint().mint, ())
+    return Desk(database, StoredPreferences(database), StoredConfirmations(database, people))
 
 
 async def test_a_link_is_made_once_looked_at_often_and_good_once(desk: Desk) -> None:
@@ -143,10 +139,6 @@ async def test_preferences_are_no_way_to_write_to_many(desk: Desk) -> None:
 @pytest.fixture
 def book(database: Database) -> StoredPreferences:
     return StoredPreferences(database)
-
-
-async def test_somebody_who_never_said_anything_has_the_defaults(book: StoredPreferences) -> None:
-    assert await book.of("ada") == Preferences()
 
 
 async def test_what_was_written_is_read_by_its_owner_alone(book: StoredPreferences) -> None:

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
-import pytest
 from benchmarks.growth_fill import lengthen
-from tests.opened_database import KINDS, opened_database
 
 from postroom.kernel.audit import AuditKind, AuditQuery
 from postroom.kernel.database.audit import StoredAudit
+from postroom.kernel.database.engine import Database
 
 ANN, BEN = "person:p1", "person:p2"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_the_acts_of_some_are_those_of_all_without_the_others(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    async with opened_database(kind, tmp_path, request) as database:
-        await lengthen(database, 3_000, time.time_ns() // 1_000_000)
-        audit = StoredAudit(database, str)
-        everything = await audit.page(AuditQuery(limit=1_000))
-        of_two = await audit.page(AuditQuery(limit=1_000, actors=(ANN, BEN)))
-        first = await audit.page(AuditQuery(limit=5, actors=(ANN, BEN)))
-        let_in = await audit.page(AuditQuery(limit=1_000, actors=(ANN,), kind=AuditKind.ACCESS))
+async def test_the_acts_of_some_are_those_of_all_without_the_others(database: Database) -> None:
+    await lengthen(database, 3_000, time.time_ns() // 1_000_000)
+    audit = StoredAudit(database, str)
+    everything = await audit.page(AuditQuery(limit=1_000))
+    of_two = await audit.page(AuditQuery(limit=1_000, actors=(ANN, BEN)))
+    first = await audit.page(AuditQuery(limit=5, actors=(ANN, BEN)))
+    let_in = await audit.page(AuditQuery(limit=1_000, actors=(ANN,), kind=AuditKind.ACCESS))
 
     theirs = [one for one in everything if one.actor in (ANN, BEN)]
     assert list(of_two) == theirs != []

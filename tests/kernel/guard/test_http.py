@@ -16,7 +16,8 @@ from postroom.kernel.guard.http import MAX_BODY_BYTES, Caller, FormSessions, Gua
 from postroom.kernel.guard.tools import butler
 from postroom.kernel.values.principal import OPERATOR, PRINCIPAL, Principal, Role
 
-TOKENS = {"operator": OPERATOR, "health": Principal(Role.BUTLER, "health")}
+HEALTH = Principal(Role.BUTLER, "health")
+TOKENS = {"good-operator": OPERATOR, "good-health": HEALTH}
 
 
 class Tokens:
@@ -42,8 +43,8 @@ def client() -> TestClient:
 @pytest.mark.parametrize(
     ("path", "token", "status", "body"),
     [
-        ("/me", "health", 200, "butler:health"),
-        ("/me", "operator", 200, "operator"),
+        ("/me", "good-health", 200, "butler:health"),
+        ("/me", "good-operator", 200, "operator"),
         ("/me", "wrong", 401, None),
         ("/open", "wrong", 401, None),
     ],
@@ -54,15 +55,6 @@ def test_a_route_knows_its_caller(client: TestClient, path: str, token: str, sta
     assert response.status_code == status
     if body:
         assert response.json() == body
-
-
-HEALTH = Principal(Role.BUTLER, "health")
-HTTP_TOKENS = {"good-operator": OPERATOR, "good-health": HEALTH}
-
-
-class HttpTokens:
-    def verify(self, token: str) -> Principal | None:
-        return HTTP_TOKENS.get(token)
 
 
 @dataclass(slots=True)
@@ -97,7 +89,7 @@ class Door:
     ],
 )
 async def test_only_pages_that_hide_their_address_may_have_no_origin(path: str, origin: str, status: int) -> None:
-    guard = Guard(Door(), verifier=HttpTokens(), own_doors=("/a",), without_referrer=("/a",))
+    guard = Guard(Door(), verifier=Tokens(), own_doors=("/a",), without_referrer=("/a",))
 
     assert (await ask(guard, [("origin", origin), ("content-length", "0")], path=path))[0] == status
 
@@ -141,7 +133,7 @@ def door() -> Door:
 
 @pytest.fixture
 def guard(door: Door) -> Guard:
-    return Guard(door, verifier=HttpTokens(), hosts=["Post.Example"], origins=["https://console.example"])
+    return Guard(door, verifier=Tokens(), hosts=["Post.Example"], origins=["https://console.example"])
 
 
 @pytest.mark.parametrize(
@@ -325,7 +317,7 @@ async def test_a_websocket_is_closed_and_the_lifespan_passes(guard: Guard, door:
 
 
 async def test_a_valid_token_of_somebody_else_is_forbidden(door: Door) -> None:
-    guard = Guard(door, verifier=HttpTokens(), allow=butler("general", "switchboard"))
+    guard = Guard(door, verifier=Tokens(), allow=butler("general", "switchboard"))
 
     assert (await ask(guard, [("authorization", "Bearer good-health")]))[0] == 403
     assert (await ask(guard, [BEARER]))[0] == 200
@@ -347,13 +339,13 @@ async def test_a_valid_token_of_somebody_else_is_forbidden(door: Door) -> None:
 async def test_a_door_that_asks_for_itself_is_reached_without_a_token_below_its_path_alone(
     path: str, status: int
 ) -> None:
-    guard = Guard(Door(), verifier=HttpTokens(), own_doors=("/console",))
+    guard = Guard(Door(), verifier=Tokens(), own_doors=("/console",))
 
     assert (await ask(guard, path=path))[0] == status
 
 
 async def test_hosts_and_origins_are_checked_before_a_door_that_asks_for_itself() -> None:
-    guard = Guard(Door(), verifier=HttpTokens(), own_doors=("/console",))
+    guard = Guard(Door(), verifier=Tokens(), own_doors=("/console",))
 
     assert (await ask(guard, path="/console/", host="evil.example"))[0] == 421
     assert (await ask(guard, [("origin", "https://evil.example")], path="/console/"))[0] == 403

@@ -1,4 +1,4 @@
-"""The fake clock keeps the promises of the Clock port, or every test built on it is worth nothing."""
+"""A call that takes too long is given up, and no other is."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ import asyncio
 from contextlib import suppress
 
 import pytest
-from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.kernel.running.clock import Overdue
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
 
 
 async def forever() -> str:

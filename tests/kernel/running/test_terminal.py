@@ -52,12 +52,6 @@ def test_a_script_sees_no_bar(home: Path) -> None:
     assert done.out.startswith("The database went from revision none to ")
 
 
-def test_a_person_at_a_terminal_sees_the_steps_go_by(home: Path) -> None:
-    code, shown = on_terminal("migrate")
-
-    assert code == 0 and b"Migrating" in shown and b"100%" in shown
-
-
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 4096)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from sqlalchemy import select
 from tests.clock import FakeClock
-from tests.opened_database import KINDS, opened_database
 
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
@@ -39,11 +36,10 @@ class Shelf:
         return [(one.channel, one.address, one.label) for one in sorted(known.addresses, key=lambda one: one.rank)]
 
 
-@pytest.fixture(params=KINDS)
-async def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Shelf]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        people = StoredPeople(database, IdMint().mint, ())
-        yield Shelf(database, people, StoredPushDevices(database, people, Seal(b"k" * 32), FakeClock()))
+@pytest.fixture
+def shelf(database: Database) -> Shelf:
+    people = StoredPeople(database, IdMint().mint, ())
+    return Shelf(database, people, StoredPushDevices(database, people, Seal(b"k" * 32), FakeClock()))
 
 
 def subscription(name: str) -> PushSubscription:

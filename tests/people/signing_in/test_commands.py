@@ -89,7 +89,6 @@ def test_a_mistyped_caller_is_answered_with_the_nearest(home: Path, command: str
         ("revoke", "by its id"),
         ("revoke 00 --person ada", "by its id"),
         ("revoke zz", "There is no token zz"),
-        ("revoke", "by its id"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_and_changes_nothing(home: Path, arguments: str, sentence: str) -> None:

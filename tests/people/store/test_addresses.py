@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 from sqlalchemy import select
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database
 
 from postroom.inbox.store.mail import StoredConfirmations, StoredPreferences
 from postroom.kernel.database.engine import Database
@@ -67,11 +64,10 @@ class Desk:
         return [(one.channel, one.address, one.rank, one.verified_at_us is not None) for one in found.addresses]
 
 
-@pytest.fixture(params=KINDS)
-async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        people = StoredPeople(database, IdMint().mint, ())
-        yield Desk(database, people, StoredPairings(people), StoredConfirmations(database, people))
+@pytest.fixture
+def desk(database: Database) -> Desk:
+    people = StoredPeople(database, IdMint().mint, ())
+    return Desk(database, people, StoredPairings(people), StoredConfirmations(database, people))
 
 
 @pytest.mark.requirement("chan:pairing-code")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
-from tests.opened_database import KINDS, opened_database
 
+from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER as OWNER
 from postroom.message.delivery import HeldAddress
@@ -22,14 +19,13 @@ PEOPLE = {
 }
 
 
-@pytest.fixture(params=KINDS)
-async def held(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredHeldAddresses]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        book = StoredPeople(database, IdMint().mint, ())
-        for person_id, one in PEOPLE.items():
-            await book.create(OWNER, one, source="api", now_us=1, reserved_id=person_id)
-        await book.create("agent://user/eve", new_contact(name="Eve's", email="x@example.org"), source="api", now_us=1)
-        yield StoredHeldAddresses(database)
+@pytest.fixture
+async def held(database: Database) -> StoredHeldAddresses:
+    book = StoredPeople(database, IdMint().mint, ())
+    for person_id, one in PEOPLE.items():
+        await book.create(OWNER, one, source="api", now_us=1, reserved_id=person_id)
+    await book.create("agent://user/eve", new_contact(name="Eve's", email="x@example.org"), source="api", now_us=1)
+    return StoredHeldAddresses(database)
 
 
 async def test_a_page_of_addresses_and_ids_is_one_answer(held: StoredHeldAddresses) -> None:
