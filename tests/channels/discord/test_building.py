@@ -28,7 +28,6 @@ from postroom.channels.discord.building import (
     receipt_of,
     rich_shown_parts,
     shown_beginning,
-    shown_parts,
     written,
 )
 from postroom.channels.discord.channel import Discord
@@ -166,13 +165,6 @@ def test_an_edit_of_nothing_is_refused() -> None:
         made(revises=revision())
 
 
-def test_neither_text_nor_token_is_shown() -> None:
-    [request] = made(markup=CARD)
-
-    assert "Tea?" not in repr(request) and "q1:yes" not in repr(request)
-    assert request.private == ["Tea?", "q1:yes", "q1:no"]
-
-
 def buttons(*rows: int) -> Markup:
     counted = iter(range(1000))
     return Markup(
@@ -191,11 +183,6 @@ def shape(markup: Markup) -> list[int]:
 )
 def test_rows_are_kept_while_they_fit(rows: list[int], shown: list[int]) -> None:
     assert shape(buttons(*rows)) == shown
-
-
-def test_more_than_twenty_five_are_refused() -> None:
-    with pytest.raises(ValidationError, match="25"):
-        components(buttons(26))
 
 
 def test_a_key_has_a_style_a_label_and_what_it_says() -> None:
@@ -232,10 +219,6 @@ def test_a_token_discord_would_refuse_is_refused_before(token: str) -> None:
 @pytest.mark.parametrize("url", ["https://home.example/" + "x" * 512, "ftp://home.example", "http://localhost/x"])
 def test_a_link_discord_would_refuse_is_no_button(url: str) -> None:
     assert components(Markup(buttons=((Button(label="x", url=url),),))) == []
-
-
-def test_without_markup_there_is_nothing() -> None:
-    assert components(None) == [] == components(Markup(force_reply=True))
 
 
 FILES = HeldFiles()
@@ -280,12 +263,6 @@ async def test_they_stand_under_the_last_part_of_a_long_text() -> None:
 
     assert "attachments" not in first.json
     assert list(last.files) == ["files[0]", "files[1]"]
-
-
-async def test_a_second_try_has_the_same_nonce_and_the_same_bytes() -> None:
-    first, second = await sent(message(), tries=2)
-
-    assert (first.fields, first.files) == (second.fields, second.files)
 
 
 async def test_too_large_is_said_plainly() -> None:
@@ -486,26 +463,6 @@ def test_links_of_any_kind_are_seen_as_they_are_but_for_a_space_at_their_end(tex
 def test_marks_are_escaped_and_links_stay_whole(text: str, content: str) -> None:
     assert escaped(text) == content
     assert markup(content) == []
-
-
-@given(st.text(alphabet=st.sampled_from("ab*_ \n\\😀"), min_size=1, max_size=60), st.integers(1, 200))
-def test_parts_stay_within_the_limit_and_lose_nothing_visible(piece: str, times: int) -> None:
-    text = piece * times
-    parts = shown_parts(text)
-
-    assert all(0 < utf16_length(part) <= TEXT_LIMIT for part in parts)
-    assert re.sub(r"\s", "", "".join(map(as_shown_seen, parts))) == re.sub(r"\s", "", text)
-
-
-def test_a_text_of_marks_alone_still_fits() -> None:
-    parts = shown_parts("*" * 2000)
-
-    assert all(utf16_length(part) <= TEXT_LIMIT for part in parts)
-    assert "".join(map(as_shown_seen, parts)) == "*" * 2000
-
-
-def test_a_repeated_text_says_so() -> None:
-    assert shown_parts("Tea", repeated=True) == [f"Tea\n\n{REPEAT_MARK}"]
 
 
 def test_words_for_one_who_pressed_are_cut_to_one_message() -> None:

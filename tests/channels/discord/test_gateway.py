@@ -63,12 +63,6 @@ def test_in_a_server_the_person_is_not_alone_and_our_name_before_their_words_is_
     assert event.text == f"yes, do <@{BOT}>"
 
 
-def test_a_reply_names_our_message() -> None:
-    event = heard(type=19, message_reference={"type": 0, "message_id": "1000", "channel_id": "55"})
-
-    assert event is not None and event.replies_to == "1000"
-
-
 @pytest.mark.parametrize(
     ("told", "flags"),
     [
@@ -107,15 +101,6 @@ def test_a_webhook_with_a_persons_number_is_not_that_person() -> None:
 )
 def test_what_no_one_said_to_us_is_not_heard(told: dict[str, Any]) -> None:
     assert heard(**told) is None
-
-
-def test_a_press_says_who_and_where_by_discords_word() -> None:
-    event = pressed()
-
-    assert isinstance(event, Press)
-    assert (event.sender, event.places, event.token) == ("user:7", ("55", "user:7"), "q1:yes")
-    assert (event.event_id, event.callback_id) == ("press:2002", "2002:unique-interaction-token")
-    assert "unique-interaction-token" not in repr(event) and "q1:yes" not in repr(event)
 
 
 def test_a_press_in_a_server_is_by_the_member() -> None:
@@ -511,19 +496,6 @@ def test_only_what_was_handled_is_forgotten() -> None:
     assert numbers(heard.listened()) == [2]
     heard.handled_before(103)
     assert heard.listened() == Listened()
-
-
-async def test_some_is_waited_for_again_once_all_is_handled() -> None:
-    heard = HeardEvents(lambda: 100)
-    heard.add(event(1))
-    async with asyncio.timeout(PATIENCE_PATIENCE_SECONDS):
-        await heard.some()
-    heard.handled_before(heard.listened().position)
-
-    waiting = asyncio.ensure_future(heard.some())
-    await asyncio.sleep(0)
-    assert not waiting.done()
-    waiting.cancel()
 
 
 @pytest.mark.requirement("house:discord-gateway")

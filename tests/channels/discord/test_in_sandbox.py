@@ -94,28 +94,6 @@ async def test_a_press_is_heard_answered_and_shown_to_the_one_who_pressed(sandbo
     assert [one["text"] for one in kept["body"]["presses"]] == ["✅ Yes"]
 
 
-async def test_a_press_without_words_leaves_no_trace_and_the_card_is_closed_by_an_edit(
-    sandbox: Fakes, discord: Discord
-) -> None:
-    await discord.listen(None, 0)
-    [receipt] = await send(discord, address="user:7", markup=CARD)
-    pressing = asyncio.create_task(
-        post(sandbox, "discord/press", {"message_id": receipt.provider_id, "button": "q1:no"})
-    )
-    press = await one_event(discord)
-    assert isinstance(press, Press) and press.places == (receipt.conversation, "user:7")
-    assert await discord.answer_press(press.callback_id)
-    assert (await pressing)["press"]["text"] is None
-
-    ticked = Markup(buttons=((Button(label="☑ Yes", token="q1:yes"),),))
-    revises = Revision(
-        delivery_id=DeliveryId("d1"), provider_ids=(receipt.provider_id,), conversation=receipt.conversation
-    )
-    await send(discord, address="user:7", text="", markup=ticked, revises=revises)
-    [kept] = await shown(sandbox)
-    assert (kept["text"], [one["label"] for one in kept["buttons"]]) == ("Ship it?", ["☑ Yes"])
-
-
 async def arm(sandbox: Fakes, **fault: Any) -> None:
     await post(sandbox, "faults", {"channel": "discord", **fault})
 

@@ -17,7 +17,7 @@ from tests.contract.connection import Listener
 from tests.contract.mail_server import MailServer, Script
 
 from postroom.channels.email.building import OutgoingMail
-from postroom.channels.email.channel import Email, Server, SmtpVisit, Stage, read_loss, read_refusal
+from postroom.channels.email.channel import Email, Server, SmtpVisit, Stage, read_loss
 from postroom.channels.email.kind import Tls
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
@@ -308,29 +308,6 @@ def server(port: int) -> Server:
         password="canary",
         tls_context=None,
     )
-
-
-@pytest.mark.parametrize(
-    ("stage", "code", "expected"),
-    [
-        (Stage.SESSION, 554, TargetUnavailable),
-        (Stage.SESSION, 535, TargetUnavailable),
-        (Stage.SESSION, 421, TargetUnavailable),
-        (Stage.ENVELOPE, 550, ValidationError),
-        (Stage.ENVELOPE, 530, TargetUnavailable),
-        (Stage.ENVELOPE, 450, TargetUnavailable),
-        (Stage.ENVELOPE, 421, TargetUnavailable),
-        (Stage.ENVELOPE, 250, TargetUnavailable),
-        (Stage.ENVELOPE, -1, TargetUnavailable),
-        (Stage.BODY, 554, ValidationError),
-        (Stage.BODY, 451, TargetUnavailable),
-        (Stage.BODY, 354, OutcomeUncertain),
-        (Stage.BODY, -1, OutcomeUncertain),
-        (Stage.BODY, 999, OutcomeUncertain),
-    ],
-)
-def test_a_code_means_what_it_means_at_that_stage(stage: Stage, code: int, expected: type[PostroomError]) -> None:
-    assert type(read_refusal(stage, code, "words")) is expected
 
 
 @pytest.mark.parametrize(

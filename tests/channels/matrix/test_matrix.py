@@ -15,10 +15,10 @@ from tests.channels.matrix.person import PERSON, ROOM, US, Homeserver, event_nam
 from postroom.channels.matrix.building import address, build
 from postroom.channels.matrix.channel import Matrix
 from postroom.channels.matrix.kind import MATRIX
-from postroom.kernel.values.errors import CredentialsRefused, OutcomeUncertain, TargetUnavailable, ValidationError
+from postroom.kernel.values.errors import CredentialsRefused, TargetUnavailable, ValidationError
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, ReceiptKind
 from postroom.message.markup import Button, Markup, Revision
-from postroom.testing import HttpProvider, Place, TakenRequest, Trouble
+from postroom.testing import HttpProvider, Place
 from postroom.testing.case import message
 
 OTHER = "!other:example.org"
@@ -151,21 +151,6 @@ def test_a_name_cannot_lead_out_of_its_place_in_the_url() -> None:
 
 
 # One event, however often it is sent.
-
-
-async def test_what_is_sent_again_after_a_lost_answer_is_one_event(channel: Matrix, server: HttpProvider) -> None:
-    shown: dict[str, TakenRequest] = {}
-    server.behave(Trouble.READ_THEN_RESET, accepted(1))
-    part = channel.prepare(said())[0]
-
-    with pytest.raises(OutcomeUncertain):
-        await channel.send(part, 10.0)
-    receipt = await channel.send(channel.prepare(said(repeated=True))[0], 10.0)
-    for request in server.messages:
-        shown.setdefault(request.path, request)  # as a homeserver does with a transaction it knows
-
-    assert receipt.provider_id == event_named(1)
-    assert [one.body["body"] for one in shown.values()] == ["Tea is ready"]
 
 
 async def test_a_reaction_that_stands_there_already_is_done(channel: Matrix, server: HttpProvider) -> None:

@@ -9,8 +9,6 @@ from email.header import decode_header, make_header
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.channels.recording_server import Seen, recording
 
 from postroom.channels.ntfy.building import (
@@ -31,7 +29,7 @@ from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.values.errors import CredentialsRefused, ProviderThrottled, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import REPEAT_MARK, Intent, Message, Priority
-from postroom.message.inbound import Assurance, Press
+from postroom.message.inbound import Assurance
 from postroom.message.markup import Button, Markup, Revision
 from postroom.testing.case import HeldFiles
 
@@ -174,23 +172,6 @@ def presses() -> Presses:
     return Presses("ntfy-home", Assurance.LOW)
 
 
-def test_a_press_is_of_the_topic_the_card_went_to(presses: Presses) -> None:
-    heard = presses.heard(None, [event("a")])
-
-    assert heard.position == SECOND * US
-    assert heard.events == [
-        Press(
-            channel="ntfy-home",
-            event_id="press:a",
-            callback_id="a",
-            places=("anna",),
-            sender="anna",
-            token="t0ken",
-            assurance=Assurance.LOW,
-        )
-    ]
-
-
 @pytest.mark.parametrize(
     "text", ["hello", "one two three", "", "t" * 65 + " anna", "t0ken no/topic", "t\u00f6ken anna"]
 )
@@ -240,14 +221,6 @@ def test_a_message_that_the_server_shows_late_is_not_missed(presses: Presses) ->
     assert (late.position or 0) > (position or 0)
 
 
-def test_after_a_restart_the_last_seconds_come_again_under_the_same_ids() -> None:
-    position = Presses("ntfy", Assurance.LOW).heard(None, [event("a")]).position
-    again = Presses("ntfy", Assurance.LOW).heard(position, [event("a")])
-
-    assert [one.event_id for one in again.events] == ["press:a"]
-    assert (again.position or 0) > (position or 0)
-
-
 def test_without_a_position_everything_is_read() -> None:
     assert since(None) == "all"
 
@@ -278,11 +251,6 @@ def test_the_title_is_the_subject_or_who_speaks() -> None:
     assert (with_subject["title"], with_subject["tags"]) == ("Pills now", ["health"])
 
 
-@pytest.mark.parametrize(("priority", "number"), [("high", 4), ("medium", 3), ("low", 2)])
-def test_priorities_are_numbers_there(priority: str, number: int) -> None:
-    assert calls(priority=Priority(priority))[0].body["priority"] == number
-
-
 @pytest.mark.requirement("house:ntfy-one-name")
 def test_the_same_part_has_the_same_name_for_ever_and_no_other_has_it() -> None:
     parts, others = calls("word " * 2000), calls("word " * 2000, delivery_id=DeliveryId("d2"))
@@ -292,11 +260,6 @@ def test_the_same_part_has_the_same_name_for_ever_and_no_other_has_it() -> None:
     assert len({*names, *(call.sequence_id for call in others)}) == len(parts) + len(others)
     assert all(re.fullmatch(r"[-_A-Za-z0-9]{1,64}", name) for name in names)
     assert [call.body["sequence_id"] for call in parts] == names
-
-
-def test_what_may_be_a_second_copy_says_so_under_the_same_name() -> None:
-    [first], [again] = calls(), calls(repeated=True)
-    assert (again.sequence_id, again.text) == (first.sequence_id, f"Hi\n\n{REPEAT_MARK}")
 
 
 def test_buttons_post_their_token_and_the_topic_of_the_card_to_the_answers() -> None:
@@ -321,11 +284,6 @@ def test_links_without_a_place_stand_below_the_text() -> None:
 
     assert [action["label"] for action in call.body["actions"]] == ["Yes", "L0", "L1"]
     assert call.text == "Hi\n\nL2: https://home.example/2\nMail: mailto:a@b.c"
-
-
-def test_more_than_three_that_are_pressed_are_refused() -> None:
-    with pytest.raises(ValidationError, match="at most 3"):
-        calls(markup=Markup(buttons=((YES, NO, YES, NO),)))
 
 
 def test_without_a_topic_for_answers_nothing_can_be_pressed() -> None:
@@ -371,21 +329,6 @@ def test_a_longer_text_goes_on_under_new_names_and_a_shorter_one_takes_the_other
 def test_buttons_alone_cannot_be_changed() -> None:
     with pytest.raises(ValidationError, match="without their message"):
         calls("", revises=Revision(delivery_id=DeliveryId("card"), provider_ids=("a",)))
-
-
-@given(st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters='\n"\\'), max_size=9000))
-def test_every_part_fits_and_nothing_visible_is_lost(text: str) -> None:
-    if not text.strip():
-        return
-    parts = calls(text, origin_butler="health")
-    assert all(len(call.text.encode()) < 4096 for call in parts)
-    assert "".join("".join(call.text.split()) for call in parts) == "".join(text.split())
-
-
-def test_words_and_tokens_stay_out_of_repr() -> None:
-    shown = repr(calls("the secret", markup=Markup(buttons=((YES,),))))
-    assert "secret" not in shown
-    assert "t-yes" not in shown
 
 
 @pytest.mark.parametrize("text", ["a" * 9000, "ü" * 9000, "🫖" * 3000, '"' * 9000, "\\\n" * 5000])

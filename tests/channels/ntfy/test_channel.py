@@ -56,20 +56,6 @@ async def test_the_token_goes_with_every_message(server: Server, ntfy: Ntfy) -> 
     assert receipt.provider_id == server.topics["anna"][0]["id"]
 
 
-async def test_what_arrived_before_the_cut_is_found_and_what_did_not_is_certainly_not_there(
-    server: Server, ntfy: Ntfy
-) -> None:
-    call = part(ntfy)
-    assert await ntfy.find(call, BEFORE, 5.0) is None
-    await cut(server, ntfy, call)
-
-    found = await ntfy.find(call, BEFORE, 5.0)
-
-    assert found is not None
-    assert found.provider_id == server.topics["anna"][0]["id"]
-    assert await ntfy.find(part(ntfy, delivery_id=DeliveryId("the same words")), BEFORE, 5.0) is None
-
-
 async def test_an_edit_is_found_only_by_what_it_says(server: Server, ntfy: Ntfy) -> None:
     await ntfy.send(part(ntfy), 5.0)
     edit = part(ntfy, "Closed", revises=Revision(delivery_id=DeliveryId("d1"), provider_ids=("x",)))
@@ -209,7 +195,3 @@ def test_what_is_malformed_is_refused_without_repeating_it(options: dict[str, st
         Ntfy("ntfy", **options)
     assert "pass" not in str(caught.value)
     assert "tk_a" not in str(caught.value)
-
-
-def test_the_token_is_not_shown() -> None:
-    assert TOKEN not in repr(Ntfy("ntfy", token=TOKEN))

@@ -8,7 +8,7 @@ from tests.channels.slack.fake_slack import FakeSlack
 
 from postroom.channels.slack.channel import Slack
 from postroom.channels.slack.web_api import SlackCall
-from postroom.kernel.values.errors import OutcomeUncertain, TargetUnavailable, ValidationError
+from postroom.kernel.values.errors import TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.channel import Listen, Probe, Reconcile
 from postroom.message.delivery import Intent, Message, Receipt, ReceiptKind
@@ -155,13 +155,6 @@ async def test_an_answer_to_a_press_that_fails_does_no_harm(fake: FakeSlack, sla
     assert not await slack.answer_press("nonsense", "Too late.", alert=True)
 
 
-async def test_an_accepted_message_without_a_name_may_have_been_sent(fake: FakeSlack, slack: Slack) -> None:
-    fake.answers["chat.postMessage"] = [{"ok": True, "channel": "C1"}]
-
-    with pytest.raises(OutcomeUncertain):
-        await send(slack)
-
-
 @pytest.mark.parametrize(
     ("answer", "raises"),
     [
@@ -248,16 +241,6 @@ async def test_a_reply_is_looked_for_in_its_thread(fake: FakeSlack, slack: Slack
     assert await slack.find(call, SINCE, 5.0) == Receipt("1.5", conversation="C1")
     [asked] = fake.called("conversations.replies")
     assert asked["ts"] == "1.1"
-
-
-async def test_a_persons_messages_are_looked_for_in_the_direct_message_with_them(fake: FakeSlack, slack: Slack) -> None:
-    call = part(slack, address="U1")
-    fake.answers["conversations.open"] = [{"ok": True, "channel": {"id": "D1"}}]
-    fake.answers["conversations.history"] = [page(message("1.5", call.mark))]
-
-    assert await slack.find(call, SINCE, 5.0) == Receipt("1.5", conversation="D1")
-    assert await slack.find(call, SINCE, 5.0) == Receipt("1.5", conversation="D1")
-    assert fake.called("conversations.open") == [{"users": "U1"}]
 
 
 @pytest.mark.parametrize(

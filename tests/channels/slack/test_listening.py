@@ -9,7 +9,7 @@ from tests.channels.slack.fake_slack import FakeSlack, envelope, pressed, said
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.channels.slack.channel import Slack
-from postroom.channels.slack.listening import PressedIn, inbound_event, pressed_in
+from postroom.channels.slack.listening import inbound_event, pressed_in
 from postroom.kernel.values.errors import TargetUnavailable
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Intent, Message
@@ -133,13 +133,6 @@ def test_a_press_without_a_person_has_no_sender() -> None:
     assert isinstance(press, Press)
     assert (press.sender, press.places) == (None, ("D1",))
     assert pressed_in(press.callback_id) is None
-
-
-def test_where_a_press_is_answered_travels_with_it() -> None:
-    where = PressedIn(channel="C1", user="U1", thread="1.2")
-
-    assert pressed_in(where.callback_id) == where
-    assert pressed_in("nonsense") is None
 
 
 @pytest.mark.requirement("talk:groups")
@@ -266,23 +259,6 @@ async def test_a_connection_that_breaks_is_opened_again_in_the_same_look(fake: F
     second = await waiting
 
     assert [one.event_id for one in second.events] == [one.event_id for one in first.events]
-
-
-async def test_a_process_that_dies_before_it_acknowledged_is_given_the_event_again(fake: FakeSlack) -> None:
-    dying = made(fake)
-    await hear(fake, dying, envelope("e1", said("Yes")))
-    await dying.close()
-
-    slack = made(fake)
-    waiting = asyncio.create_task(slack.listen(None, 10.0))
-    await fake.connected(2)
-    await fake.push(envelope("e2", said("Yes"), retry_attempt=1))
-    heard = await waiting
-    await slack.listen(heard.position, SOON)
-    await fake.until(lambda: fake.acknowledged == ["e2"])
-    await slack.close()
-
-    assert texts(heard) == ["Yes"]
 
 
 @pytest.mark.parametrize(

@@ -492,18 +492,6 @@ def test_the_mark_of_a_repetition_never_moves_a_part() -> None:
         assert "".join(str(one.get("text", one.get("caption", ""))) for one in said).endswith(REPEAT_MARK)
 
 
-async def test_a_second_try_is_byte_for_byte_the_first() -> None:
-    async with recording(taken) as server:
-        channel = Telegram(TOKEN, server.url, files=FILES)
-        [part] = channel.prepare(telegram_files_message(attachments=(PICTURE,)))
-        for _ in range(2):
-            await channel.send(part, 10.0)
-        await channel.close()
-
-    assert server.seen[0].headers["Content-Type"] == server.seen[1].headers["Content-Type"]
-    assert server.seen[0].files == server.seen[1].files
-
-
 def test_preparing_reads_nothing() -> None:
     before = FILES.reads
     Telegram(TOKEN, files=FILES).prepare(telegram_files_message(attachments=(PICTURE, LOG)))

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 import structlog
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.contract.bot_api import BotApi, Trouble, accepted, refused, reply
 from tests.contract.pieces import Piecemeal
 
@@ -53,20 +51,6 @@ def message(**changes: Any) -> Message:
 )
 def test_addresses(text: str, canonical: str | None) -> None:
     assert address(text) == canonical
-
-
-@given(st.text())
-def test_a_canonical_address_stays_as_it_is(text: str) -> None:
-    canonical = address(text)
-
-    assert canonical is None or address(canonical) == canonical
-
-
-@pytest.mark.parametrize(
-    "text", ["<b>x</b>", "*x* _y_ [a](tg://user?id=1)", "`", "@ada /start", "\u202eevil", "a\u200bb"]
-)
-def test_markup_travels_as_plain_text(text: str) -> None:
-    assert [call.body for call in build(message(text=text))] == [{"chat_id": 4711, "text": text}]
 
 
 def test_a_username_is_sent_as_it_is() -> None:
@@ -120,19 +104,6 @@ def test_anything_else_is_not_a_reaction(emoji: str | None) -> None:
         build(message(intent=Intent.REACT, thread="55", emoji=emoji))
 
 
-async def test_what_is_sent_arrives_byte_for_byte() -> None:
-    text = 'Grüße 👨‍👩‍👧 \u202e<b>&amp;\n\ttab \\ " end'
-    async with BotApi() as api:
-        channel = Telegram(TOKEN, api.url)
-        receipt = await channel.send(channel.prepare(message(text=text))[0], 5.0)
-        await channel.close()
-
-    assert receipt == Receipt("77")
-    assert [(request.method, request.path, request.body) for request in api.requests] == [
-        ("POST", f"/bot{TOKEN}/sendMessage", {"chat_id": 4711, "text": text})
-    ]
-
-
 async def test_a_reaction_has_a_receipt_of_its_own() -> None:
     async with BotApi() as api:
         api.behave(reply(200, {"ok": True, "result": True}))
@@ -142,17 +113,6 @@ async def test_a_reaction_has_a_receipt_of_its_own() -> None:
         await channel.close()
 
     assert receipt == Receipt.of_change(ReceiptKind.REACTION, "4711", "55")
-
-
-@pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "chunked"])
-async def test_a_receipt_that_arrives_in_pieces_is_read_whole(chunked: bool) -> None:
-    told = {"ok": True, "result": {"message_id": 77, "text": "word " * 50}}
-    async with Piecemeal(told, chunked=chunked) as api:
-        channel = Telegram(TOKEN, api.url)
-        receipt = await channel.send(channel.prepare(message())[0], 5.0)
-        await channel.close()
-
-    assert receipt == Receipt("77")
 
 
 async def test_updates_that_arrive_in_pieces_are_read_whole() -> None:

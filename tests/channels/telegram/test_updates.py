@@ -38,12 +38,6 @@ def test_only_answers_to_messages_are_replies(update: dict[str, Any], addresses:
     assert [(one.address, one.provider_id) for one in replies(update)] == [(one, "3") for one in addresses]
 
 
-def test_the_sender_of_a_reply_is_who_wrote_it_and_not_the_chat() -> None:
-    (reply,) = replies(written(chat={"id": -100}))
-
-    assert (reply.address, reply.sender) == ("-100", "5")
-
-
 @pytest.mark.parametrize(
     "how",
     [
@@ -107,10 +101,6 @@ def test_what_is_no_message_moves_the_position_and_says_nothing() -> None:
         "telegram", [{"update_id": 5, "callback_query": {}}, {"update_id": 8, "message": "odd"}]
     ) == Listened(events=[], position=9)
     assert listened("telegram", [{"edited_message": {}}]) == Listened(events=[], position=None)
-
-
-def test_the_words_stay_out_of_a_log() -> None:
-    assert "hi" not in repr(inbound_event("telegram", {"message": private(chat={"id": 7})}))
 
 
 ANNA = {"id": 2000, "is_bot": False, "first_name": "Anna"}
