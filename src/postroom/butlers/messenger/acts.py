@@ -18,7 +18,8 @@ from postroom.kernel.values.errors import ErrorClass, PostroomError
 from postroom.kernel.values.principal import EVERYONE, Kind
 from postroom.message.acts import Recall, Revise
 from postroom.message.delivery import Intent, Status
-from postroom.message.wire import notify_error
+from postroom.message.outgoing import MAX_ADDRESS_CHARACTERS, MAX_SUBJECT_CHARACTERS
+from postroom.message.wire import MAX_MESSAGE_CHARACTERS, notify_error
 from postroom.overview.tracking import validate
 from postroom.settings.written import SPOKEN
 
@@ -516,7 +517,7 @@ class SendTelegram(_InChat[NotifyResponse]):
     tried: do not send it again.
     """
 
-    text: str = needed("What it says.")
+    text: str = said("What it says.", ..., max_length=MAX_MESSAGE_CHARACTERS)
 
     async def do(self, call: Desk) -> Any:
         return await call.work.channel_tools.send("telegram", str(self.chat_id), _IN_CHAT, message=self.text)
@@ -526,7 +527,7 @@ class SendTelegram(_InChat[NotifyResponse]):
 class ReplyOnTelegram(_ToMessage[NotifyResponse]):
     """Send a text to a Telegram chat as a reply to one message in it."""
 
-    text: str = needed("What it says.")
+    text: str = said("What it says.", ..., max_length=MAX_MESSAGE_CHARACTERS)
 
     async def do(self, call: Desk) -> Any:
         return await self.answered(call, Intent.REPLY, message=self.text)
@@ -536,15 +537,15 @@ class ReplyOnTelegram(_ToMessage[NotifyResponse]):
 class ReactOnTelegram(_ToMessage[NotifyResponse]):
     """Set one emoji as the reaction to a message in a Telegram chat."""
 
-    emoji: str = needed("One emoji.")
+    emoji: str = said("One emoji.", ..., max_length=32)
 
     async def do(self, call: Desk) -> Any:
         return await self.answered(call, Intent.REACT, message="", emoji=self.emoji)
 
 
 class _Mail(_Sends[Answer]):
-    to: str = needed("One address.")
-    body: str = needed("What it says.")
+    to: str = said("One address.", ..., max_length=MAX_ADDRESS_CHARACTERS)
+    body: str = said("What it says.", ..., max_length=MAX_MESSAGE_CHARACTERS)
 
 
 @act(by=_MESSENGER, tool=Tool("email_send_message", _SENDS, answers=_TOLD))
@@ -554,7 +555,7 @@ class SendMail(_Mail[NotifyResponse]):
     again.
     """
 
-    subject: str = needed("Its subject.")
+    subject: str = said("Its subject.", ..., max_length=MAX_SUBJECT_CHARACTERS)
 
     async def do(self, call: Desk) -> Any:
         return await call.work.channel_tools.send("email", self.to, _IN_MAIL, subject=self.subject, message=self.body)
@@ -564,8 +565,8 @@ class SendMail(_Mail[NotifyResponse]):
 class ReplyByMail(_Mail[NotifyResponse]):
     """Answer in an e-mail thread; the subject becomes `Re: …`."""
 
-    thread_id: str = needed("The Message-ID of the mail that is answered.")
-    subject: str | None = said("Instead of the thread's.")
+    thread_id: str = said("The Message-ID of the mail that is answered.", ..., max_length=1000)
+    subject: str | None = said("Instead of the thread's.", max_length=MAX_SUBJECT_CHARACTERS)
 
     async def do(self, call: Desk) -> Any:
         content = {"message": self.body, "subject": self.subject}
