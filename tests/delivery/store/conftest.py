@@ -8,9 +8,11 @@ import pytest
 from redis.asyncio import Redis
 from tests.delivery.stored import Store
 from tests.opened_database import ledger_of
+from tests.patience import PATIENCE_SECONDS
 from tests.support.redis_server import any_redis
 from tests.support.turned_clock import TurnedClock
 
+from postroom.kernel.database import redis_script
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.redis_script import connect
 
@@ -22,7 +24,9 @@ def store(database: Database) -> Store:
 
 @pytest.fixture(scope="module")
 def redis_url() -> Iterator[str]:
-    with any_redis() as url:
+    """Waited for long: a busy machine is not a server that is away."""
+    with any_redis() as url, pytest.MonkeyPatch.context() as patience:
+        patience.setattr(redis_script, "TIMEOUT_SECONDS", PATIENCE_SECONDS)
         yield url
 
 
