@@ -10,7 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page
 
 from postroom.inbox.model import NewNotification, NotificationType
-from tests.console.appearance import THEMED, seen_as
+from tests.console.appearance import THEMED, crooked, seen_as
 from tests.console.asked import ask
 from tests.console.attended import ALWAYS_QUIET, say, wish
 from tests.console.browser import DESKTOP, IN_BROWSER, PHONE, Site, console_site, is_wider_than_the_window, violations
@@ -45,15 +45,24 @@ _MOVES = """() => [...document.querySelectorAll('*')].filter(one => {
 }).map(one => one.outerHTML.slice(0, 120))"""
 
 
+LONG = "x" * 200
+HOSTILE = f"<script>alert(1)</script> \u202egnp.exe \u05e9\u05dc\u05d5\u05dd 👩‍👩‍👧 {LONG}"
+
+
 async def some_of_each(home: Living) -> None:
+    """Of every kind one, and of those that people write one that would burst its place."""
     await home.notify(message="Take the pills")
+    await home.notify(message=HOSTILE)
+    await home.notify(channel="email", message=HOSTILE, subject=LONG, recipient=f"{LONG[:60]}@example.org")
     await home.fault(channel="telegram", times=3, status=503)
     await home.notify(message="Given up")
     await home.settled()
     await home.notify(channel="email", message="Dear Sir, …", subject="Invoice", recipient="novak@example.org")
     await ask(home, "Ship build 7?", options=["Yes", "No"], context="All is green.")
+    await ask(home, HOSTILE, options=[LONG, "👍"], context=HOSTILE)
     inbox = home.household.inbox
     assert inbox is not None
+    await inbox.send(NewNotification(message=HOSTILE, user_id="operator"))
     await inbox.send(NewNotification(message="Dentist at nine", user_id="operator", type=NotificationType.REMINDER))
     await wish(home, "owner", ALWAYS_QUIET)
     await say(home, "This can wait")
@@ -72,6 +81,7 @@ async def faults(page: Page) -> dict[str, Any]:
     found: dict[str, Any] = {}
     await seen_as(page, DESKTOP, "light")
     found["a desk in the light"] = await violations(page)
+    found["crooked on a desk"] = await crooked(page)
     found["out of the keyboard's reach"] = await page.evaluate(_UNREACHABLE)
     found["dead without a script"] = await page.evaluate(_NEEDS_SCRIPT)
     found["moves all the same"] = await page.evaluate(_MOVES)
@@ -79,6 +89,7 @@ async def faults(page: Page) -> dict[str, Any]:
     found["a desk in the dark"] = await violations(page, THEMED)
     await seen_as(page, PHONE, "dark")
     found["a phone in the dark"] = await violations(page)
+    found["crooked on a phone"] = await crooked(page)
     found["too small for a thumb"] = await page.evaluate(_TOO_SMALL)
     found["too wide for a phone"] = [page.url] if await is_wider_than_the_window(page) else []
     await seen_as(page, PHONE, "light")

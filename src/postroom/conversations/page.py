@@ -11,7 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from postroom.attention.pages.shown import is_somebody, own_id
-from postroom.console.frame import NavigationGroup
 from postroom.console.lists import Filter, FilterKind, Found, ListPage, ListQuery, searched_by
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.console.words import state_words
@@ -139,7 +138,6 @@ def line_state(line: HistoryLine) -> tuple[str, str]:
 def conversations_section(pages: TalkPages) -> ConsoleSection:
     return ConsoleSection(
         name="Conversations",
-        group=NavigationGroup.YOURS,
         pages=(
             ConsolePage("/conversations", pages.listed().show, open_to=is_somebody),
             ConsolePage("/conversations/{id}", pages.one, open_to=is_somebody),

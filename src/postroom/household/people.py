@@ -12,7 +12,6 @@ from fastapi import APIRouter
 
 from postroom.channels.webpush.kind import WebPushAccount
 from postroom.connectors.app import agency_of
-from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsoleSection
 from postroom.conversations.inbound import Handler, of_messages
 from postroom.conversations.press import press_router
@@ -333,7 +332,7 @@ def account_sections(admissions: Admissions, audit: StoredAudit) -> Sequence[Con
         *account_pages(AccountPages(admissions=admissions)),
         *access_pages(AccessPages(admissions=admissions)),
     ]
-    account = ConsoleSection(name="Account", group=NavigationGroup.YOURS, pages=pages)
+    account = ConsoleSection(name="Account", pages=pages)
     return [account, audit_section(AuditPages(record=audit, household=admissions.household))]
 
 

@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from postroom.console.frame import NavigationGroup
 from postroom.console.lists import Found, ListPage, ListQuery
 from postroom.console.visit import ConsolePage, ConsoleSection, Templates, Tone, Visit
 from postroom.kernel.values.errors import Refused
@@ -80,7 +79,6 @@ class DevicePages:
 def devices_section(pages: DevicePages) -> ConsoleSection:
     return ConsoleSection(
         name="Devices",
-        group=NavigationGroup.YOURS,
         pages=(
             ConsolePage(PATH, pages.listed().show, open_to=has_devices),
             ConsolePage(PATH, pages.add, "POST", open_to=has_devices),
