@@ -17,7 +17,7 @@ from tests.all_tables import metadata
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, envelope, generous, living_world
 from tests.support.counted import CountedLoops
-from tests.support.envelopes import spoiled
+from tests.support.envelopes import CONTEXT, spoiled
 from tests.support.redis_server import fresh_prefix
 from tests.support.sample_deliveries import NOON_US, ending, mint, new_delivery
 
@@ -37,15 +37,6 @@ from postroom.kernel.database.redis_script import connect
 from postroom.kernel.values.errors import ErrorClass, TargetUnavailable, ValidationError
 from postroom.message.delivery import DeliveryEvent, DeliveryFailure, Status
 from postroom.message.wire import parse_notify
-
-CONTEXT = {
-    "request_id": "inbound-1",
-    "source_channel": "telegram",
-    "source_endpoint_identity": "bot",
-    "source_sender_identity": "1000",
-    "source_thread_identity": "1000:55",
-}
-
 
 # -- one key, one message --------------------------------------------------------------------------------------
 

@@ -125,16 +125,6 @@ async def test_a_message_arrives_on_the_phone(home_life: Living) -> None:
     assert (row["origin_butler"], row["status"]) == ("health", "delivered")
 
 
-async def test_and_in_the_mailbox(home_life: Living) -> None:
-    answer = await home_life.notify(
-        butler="general", channel="email", message="Dear Ann", subject="News", recipient="ann@example.com"
-    )
-
-    assert (answer["status"], answer["delivery"]["channel"]) == ("ok", "email")
-    [mail] = await home_life.received("email")
-    assert "Dear Ann" in json.dumps(mail)
-
-
 @pytest.mark.requirement("notify:reply-intent-requires-request-context", "notify:request-context-propagation")
 async def test_a_reply_arrives_under_the_message_it_answers(home_life: Living) -> None:
     first = await home_life.notify(message="Question?", recipient="2002")

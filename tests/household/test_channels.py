@@ -12,7 +12,6 @@ import pytest
 from postroom.channels.ntfy.channel import answers_topic
 from postroom.cli.doctor.checks import look_at_channels, look_at_owner
 from postroom.household.channels import (
-    Accounts,
     account_channel,
     account_kinds,
     address_forms,
@@ -23,7 +22,7 @@ from postroom.household.channels import (
     usable_channels,
 )
 from postroom.household.delivery import delivery_policy
-from postroom.kernel.values.errors import SettingsError, TargetUnavailable
+from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import UNDECLARED, Capabilities, Channel
 from postroom.sandbox.accounts import SandboxAddress, played
@@ -34,6 +33,7 @@ from tests.architecture.tree import ROOT
 from tests.contract.cases import of_kind
 from tests.household.living import QUICK, Living, living, settings_for
 from tests.patience import PATIENCE_SECONDS
+from tests.services.ports import free_port
 from tests.support.kinds import KINDS
 
 
@@ -74,7 +74,6 @@ def test_what_is_wrong_is_said_under_the_accounts_place_in_the_settings(home: Pa
     assert str(refused.value) == "channels.bad: the Telegram bot token is malformed."
 
 
-SHIPPED_KINDS = {name: KINDS[name] for name in ("telegram", "email")}
 ASKED_FOR = (
     *("dedupes_for_seconds", "reconciles", "receipt", "formats", "max_units", "unit", "buttons", "edits", "deletes"),
     *("reacts", "replies", "threads", "files", "inbound"),
@@ -141,20 +140,13 @@ async def test_no_token_of_a_model_or_a_program_sees_them(home: Path) -> None:
     assert not any("channels" in answer for _, answer in answers)
 
 
-class Away:
-    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
-        raise TargetUnavailable("the messenger is not running")
-
-
 async def test_without_the_messenger_everything_is_known_but_the_health(home: Path) -> None:
-    settings = settings_for(home, {"telegram": {"token": "1:a"}})
+    alone = {"telegram": {"token": "123:abcdef"}, "ports": {"messenger": free_port()}}
+    async with living(home, alone, only=["api"]) as household:
+        _, answer = await household.api("GET", "/v1/channels")
 
-    found = await Accounts(settings=settings, channels=SHIPPED_KINDS, messenger=Away()).listed()
-
-    assert [(one.name, one.configured, one.health) for one in found] == [
-        ("telegram", True, None),
-        ("email", False, None),
-    ]
+    told = [(one["name"], one["configured"], one["health"]) for one in answer["channels"]]
+    assert told == [("telegram", True, None), ("email", False, None)]
 
 
 BAD_TOKEN = "4242:canary bot token"

@@ -129,19 +129,6 @@ async def test_answers_and_hops_are_the_same_in_one_process_and_in_four(home: Pa
 
 
 @pytest.mark.timeout(180)
-async def test_a_switchboard_that_is_down_is_named_and_nothing_is_half_sent(home: Path) -> None:
-    variables = environment(home)
-
-    with part(variables, "health"):
-        peer = butler(variables, home, "health")
-        answer = await peer.call("notify", {"channel": "telegram", "message": "x"}, 30)
-        await peer.close()
-
-    assert (answer["status"], answer["error_class"], answer["retryable"]) == ("error", "target_unavailable", True)
-    assert "switchboard" in answer["error"]["message"]
-
-
-@pytest.mark.timeout(180)
 async def test_a_messenger_that_is_down_is_an_error_until_it_is_back(home: Path) -> None:
     variables = environment(home)
 

@@ -239,33 +239,14 @@ async def test_a_place_in_flight_is_free_again(tmp_path: Path, clock: FakeClock,
         assert own.held == ["still under way"]
 
 
-async def test_whoever_waits_for_a_delivery_that_was_taken_over_hears_how_it_ended(
+async def test_whoever_waits_for_a_delivery_that_was_taken_over_hears_how_it_ended_and_its_place_is_free(
     tmp_path: Path, clock: FakeClock
 ) -> None:
-    """The notice came while we still believed that it was ours."""
+    """The notice came while we still believed that it was ours; whoever settled it has places of its own."""
     async with living_world(tmp_path / "p.db", clock, Parts(policy=generous())) as world:
         gate = asyncio.Event()
         world.telegram.script.append(gate)
         caller = world.start_sending(wait_seconds=600)
-        await world.telegram.called(1)
-        taken = delivery_requests.update().values(fence=2, status="delivered", sending=False, provider_delivery_id="9")
-        await world.database.write(lambda connection: connection.execute(taken))
-        await settled_elsewhere(world.plane, world.database, world.limits)([DeliveryId((await world.row())["id"])])
-        gate.set()
-        await world.idle()
-
-        answer = await asyncio.wait_for(caller, PATIENCE_SECONDS)
-        assert (answer["status"], answer["delivery"]["provider_delivery_id"]) == ("ok", "9")
-
-
-async def test_the_place_in_flight_of_a_delivery_that_was_taken_over_is_free_again(
-    tmp_path: Path, clock: FakeClock
-) -> None:
-    """Whoever settled it has places of its own; that ours is free, only the notice tells."""
-    async with living_world(tmp_path / "p.db", clock, Parts(policy=generous())) as world:
-        gate = asyncio.Event()
-        world.telegram.script.append(gate)
-        world.start_sending(wait_seconds=0)
         await world.telegram.called(1)
         ours = DeliveryId((await world.row())["id"])
         assert world.limits.held == [ours]
@@ -275,6 +256,8 @@ async def test_the_place_in_flight_of_a_delivery_that_was_taken_over_is_free_aga
         gate.set()
         await world.idle()
 
+        answer = await asyncio.wait_for(caller, PATIENCE_SECONDS)
+        assert (answer["status"], answer["delivery"]["provider_delivery_id"]) == ("ok", "9")
         assert world.limits.held == []
 
 

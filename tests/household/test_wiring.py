@@ -21,7 +21,7 @@ from tests.household.asked_household import HEALTH, SECONDS, ask, parts, phone, 
 from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port
-from tests.support.envelopes import notify_route
+from tests.support.envelopes import CONTEXT, notify_route
 
 
 # The wiring: break each stage in turn, and what `notify` answers must change accordingly.
@@ -318,20 +318,11 @@ def hop_shown(hop: dict[str, Any]) -> tuple[Any, ...]:
     return hop["source_butler"], hop["part"], hop["channel"], hop["intent"], hop["status"], hop["error_message"]
 
 
-def context(request_id: str, thread: str) -> dict[str, str]:
-    return {
-        "request_id": request_id,
-        "source_channel": "telegram",
-        "source_endpoint_identity": "bot",
-        "source_sender_identity": "1000",
-        "source_thread_identity": thread,
-    }
-
-
 @pytest.mark.requirement("messenger:end-to-end-trace")
 async def test_every_call_for_one_request_is_shown_also_those_that_led_to_nothing(small: Living) -> None:
     first = await small.notify(message="A question?")
-    asked = context("inbound-of-hops", f"1000:{first['delivery']['provider_delivery_id']}")
+    thread = f"1000:{first['delivery']['provider_delivery_id']}"
+    asked = {**CONTEXT, "request_id": "inbound-of-hops", "source_thread_identity": thread}
     await small.notify(intent="reply", message="So it is", request_context=asked)
     refused = await small.notify(intent="react", message=None, emoji=None, request_context=asked)
 
