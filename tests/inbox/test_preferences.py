@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, time
-from typing import Any
 
 import pytest
 from hypothesis import strategies as st
@@ -17,20 +16,9 @@ from postroom.inbox.acts import PatchPreferences
 from postroom.inbox.model import DeliveryChannel, Preferences
 from postroom.inbox.preferences import changed, own_policy, shown, warnings_of, with_quiet_hours
 from postroom.kernel.acts.reading import read
-from postroom.kernel.values.errors import Refused, ValidationError
+from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import to_datetime, to_us
 from postroom.message.wishes import Urgency
-
-
-def test_nobody_who_said_nothing_gets_e_mail() -> None:
-    assert not Preferences().delivery_channel.has_email
-
-
-def test_one_field_leaves_the_others_alone() -> None:
-    after = changed(EXAMPLES_AT_NIGHT, Preferences(delivery_channel=DeliveryChannel.EMAIL), ["delivery_channel"])
-
-    assert after == replace(EXAMPLES_AT_NIGHT, delivery_channel=DeliveryChannel.EMAIL)
-
 
 TIMES = ["quiet_hours_start", "quiet_hours_end"]
 
@@ -43,28 +31,6 @@ def test_quiet_hours_are_taken_away_together_and_not_one_of_them() -> None:
         with pytest.raises(ValidationError) as refused:
             changed(EXAMPLES_AT_NIGHT, Preferences(), [one])
         assert [complaint.field for complaint in refused.value.fields] == [one]
-
-
-@pytest.mark.parametrize(
-    ("wishes", "fields"),
-    [
-        pytest.param({"delivery_channel": "pigeon"}, ["delivery_channel"], id="channel"),
-        pytest.param({"delivery_channel": ["both"]}, ["delivery_channel"], id="channel of another type"),
-        pytest.param({"email": "nobody"}, ["email"], id="no address"),
-        pytest.param({"email": "a@example.com\r\nBcc: b@example.com"}, ["email"], id="an address with a line break"),
-        pytest.param({"email": 7}, ["email"], id="address of another type"),
-        pytest.param({"quiet_hours_start": "25:00", "quiet_hours_end": "7:00"}, TIMES, id="no times of day"),
-        pytest.param({"quiet_hours_start": 79200, "quiet_hours_end": "07:00"}, ["quiet_hours_start"], id="seconds"),
-        pytest.param({"quiet_hours_start": "22:00+01", "quiet_hours_end": "07:00"}, ["quiet_hours_start"], id="offset"),
-        pytest.param({"quiet_hours_timezone": "Mars/Olympus"}, ["quiet_hours_timezone"], id="zone"),
-        pytest.param({"high_priority_passes": 1}, ["high_priority_passes"], id="flag"),
-    ],
-)
-def test_a_wrong_wish_is_refused_by_name(wishes: dict[str, Any], fields: list[str]) -> None:
-    with pytest.raises(Refused) as refused:
-        read(PatchPreferences, wishes)
-
-    assert [one.field for one in refused.value.fields] == fields
 
 
 def test_a_wish_is_read_as_it_is_kept() -> None:

@@ -357,6 +357,9 @@ WRONG: list[tuple[str, dict[str, Any], list[str]]] = [
     ("no channel", {"delivery_channel": None}, ["delivery_channel"]),
     ("no address", {"email": "ada"}, ["email"]),
     ("two addresses", {"email": "a@example.com,b@example.com"}, ["email"]),
+    ("an address with a line break", {"email": "a@example.com\r\nBcc: b@example.com"}, ["email"]),
+    ("an address of another type", {"email": 7}, ["email"]),
+    ("a time with an offset", {"quiet_hours_start": "22:00+01", "quiet_hours_end": "07:00"}, ["quiet_hours_start"]),
     ("a flag as text", {"high_priority_passes": "yes"}, ["high_priority_passes"]),
 ]
 

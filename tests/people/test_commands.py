@@ -365,17 +365,6 @@ def test_words_of_people_never_steer_the_terminal(home: Path) -> None:
     assert "\u202e" not in postroom("people", "list").out
 
 
-def test_a_file_of_people_is_imported_once(home: Path, tmp_path: Path) -> None:
-    table = tmp_path / "people.csv"
-    table.write_text("name,telegram_chat_id\nMaria,2002\n,3\n")
-
-    first = documents(postroom("people", "import", str(table), "--json"))
-    again = postroom("people", "import", str(table))
-
-    assert (first["created"], first["updated"], [one["card"] for one in first["skipped"]]) == (1, 0, [3])
-    assert again.out.splitlines()[0] == "0 new, 0 added to, 1 left out."
-
-
 async def test_beside_a_running_household_the_owner_and_the_history_are_there(home: Path) -> None:
     async with living(home, QUICK) as household:
         await postroom_beside(*BOB)
@@ -438,13 +427,6 @@ async def test_contacts_are_listed_and_brought_to_a_household_elsewhere_however_
     assert (first["created"], again["created"], len(listed)) == (1_200, 0, 1_200)
     assert listed[0]["name"].startswith("Person 000") and listed[0]["source"] == "import"
     assert list(home.iterdir()) == []
-
-
-@pytest.mark.usefixtures("home")
-def test_without_a_channel_no_pairing_is_started() -> None:
-    done = postroom("pair", "owner")
-
-    assert done.code == 2 and "--channel" in done.error
 
 
 async def test_a_butlers_token_lists_nobody(there: Living, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from playwright.async_api import Browser, expect
 from tests.console.appearance import looks_right
 from tests.console.asked import ANNA, BEN
 from tests.console.attended import ALWAYS_QUIET, say, settle, wish
-from tests.console.browser import IN_BROWSER, Site, console_site, tab_to
+from tests.console.browser import IN_BROWSER, Site, console_site
 from tests.console.http import calling
 from tests.household.living import LIFTED, QUICK, living
 from tests.patience import PATIENCE_SECONDS
@@ -235,14 +235,6 @@ async def test_a_notice_that_is_nowhere_is_an_alarm_here_and_on_health(tmp_path:
 
         assert "Not every notice is accounted for: L1" in (await caller.get("/console/attention", cookies)).text
         assert "Not accounted for: L1" in (await caller.get("/console/health", cookies)).text
-
-
-async def test_by_keyboard_alone_a_person_reaches_the_lists_and_the_policy(site: Site) -> None:
-    page = await site.signed_in(path="/attention")
-
-    await tab_to(page, "Change the policy")
-    await page.keyboard.press("Enter")
-    await expect(page.get_by_role("heading", level=1)).to_have_text("How you are told")
 
 
 async def test_without_script_everything_is_there(site: Site) -> None:

@@ -43,20 +43,6 @@ def lines(logged: io.StringIO) -> Callable[[], list[Any]]:
     return lambda: [json.loads(line) for line in logged.getvalue().splitlines()]
 
 
-def test_an_event_is_a_line_of_json(lines: Callable[[], list[Any]]) -> None:
-    structlog.get_logger("x").info("delivery.settled", status="delivered", attempts=1, name="Zoë")
-
-    [line] = lines()
-    assert (line["event"], line["status"], line["attempts"], line["level"], line["name"]) == (
-        "delivery.settled",
-        "delivered",
-        1,
-        "info",
-        "Zoë",
-    )
-    assert line["timestamp"].endswith("Z")
-
-
 def test_at_a_terminal_an_event_is_a_line_to_read_and_moves_nothing_there(lines: Callable[[], list[Any]]) -> None:
     screen = io.StringIO()
     screen.isatty = lambda: True  # type: ignore[method-assign]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import re
 from collections.abc import AsyncIterator
 from importlib.metadata import version
@@ -13,22 +11,17 @@ from typing import Any, cast
 import aiohttp
 import pytest
 from mcp.client import Client
-from mcp.server.extension import Extension
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ElicitationCapability, InputRequiredResult, TextContent
 from mcp_types.version import LATEST_MODERN_VERSION
-from starlette.types import Message
 from tests.architecture.tree import SOURCE, source_files
 from tests.household.living import Living, living
-from tests.patience import PATIENCE_SECONDS
 
 from postroom.kernel.serving import REVISION
 from postroom.kernel.serving.mcp import (
-    add_extension,
     keep_request_state,
     look_once_for_param_headers,
-    streaming,
     takes_forms,
 )
 
@@ -183,50 +176,6 @@ def test_a_tool_that_declares_no_headers_has_no_schema_to_hold_them_against() ->
     assert before is not None and after is not None
     assert before("double") is not None
     assert (after("double"), after("triple")) == (None, None)
-
-
-async def test_the_streaming_way_leads_to_the_same_tools_without_sessions() -> None:
-    server = a_server()
-    server.streamable_http_app(json_response=True)
-    long = streaming(server)
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "double", "arguments": {"number": 4}}}
-    sent: list[Message] = []
-    body: list[Message] = [{"type": "http.request", "body": json.dumps(call).encode(), "more_body": False}]
-    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-    named = [(name.encode(), value.encode()) for name, value in {**headers, "mcp-session-id": "another"}.items()]
-
-    async def receive() -> Message:
-        if body:
-            return body.pop()
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": named, "query_string": b"", "app": None}
-    async with long.run(), asyncio.timeout(PATIENCE_SECONDS):
-        await long.handle_request(scope, receive, send)
-
-    assert dict(sent[0]["headers"])[b"content-type"].startswith(b"text/event-stream")
-    assert b'"number":8' in b"".join(one.get("body", b"") for one in sent[1:]).replace(b" ", b"")
-
-
-async def test_an_extension_is_added_to_a_server_that_is_there_already() -> None:
-    class Doubled(Extension):
-        identifier = "example.org/doubled"
-
-        async def intercept_tool_call(self, params: Any, ctx: Any, call_next: Any) -> Any:
-            seen.append(params.name)
-            return await call_next(ctx)
-
-    seen: list[str] = []
-    server = a_server()
-    add_extension(server, Doubled())
-    async with Client(server) as client:
-        assert (await client.call_tool("double", {"number": 2})).structured_content == {"number": 4}
-        assert client.server_capabilities.extensions == {"example.org/doubled": {}}
-    assert seen == ["double"]
 
 
 async def test_the_state_of_a_call_is_understood_by_every_server_with_the_same_key() -> None:

@@ -299,16 +299,10 @@ async def ask(lazy: WhenAsked[WhenAskedApplication]) -> None:
     await lazy({"type": "http"}, receive, send)
 
 
-async def test_nothing_is_built_before_somebody_asks() -> None:
-    builder = Builder()
-    WhenAsked(builder)
-
-    assert not builder.built
-
-
-async def test_many_who_ask_at_first_are_served_by_one() -> None:
+async def test_nothing_is_built_before_somebody_asks_and_many_who_ask_at_first_are_served_by_one() -> None:
     builder = Builder()
     lazy = WhenAsked(builder)
+    assert not builder.built
 
     await asyncio.gather(*(ask(lazy) for _ in range(10)))
     await ask(lazy)

@@ -27,6 +27,7 @@ from postroom.kernel.text.rich import (
     runs,
     split,
     utf16_length,
+    with_mark,
 )
 
 TAGS = {"strong", "em", "s", "code", "pre", "a", "blockquote", "br", *(f"h{level}" for level in range(1, 7))}
@@ -148,6 +149,13 @@ def test_what_never_fits_says_its_links_in_words() -> None:
     rich = RichText("a b", (TextSpan(0, 1, SpanStyle.LINK, "https://a.example"),))
 
     assert list(fitting(rich, 100, lambda part: not part.spans)) == [RichText("a (https://a.example) b")]
+
+
+def test_the_mark_is_no_part_of_a_span() -> None:
+    part = RichText("ab", (TextSpan(0, 2, SpanStyle.BOLD),))
+
+    assert with_mark([part], "(m)", lambda _: True) == [RichText("ab\n\n(m)", part.spans)]
+    assert with_mark([part], "(m)", lambda _: False) == [part, RichText("(m)")]
 
 
 PIECES = [

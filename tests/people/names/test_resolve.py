@@ -27,15 +27,6 @@ def crowd() -> list[str]:
     return [*NAMES, *sorted(made)]
 
 
-def test_a_removed_name_is_not_found_any_more() -> None:
-    book = Book([entry(1, "Bob"), entry(2, "Anna")])
-
-    book.remove("1")
-
-    assert [one.entry.alias for one in book.search(keys_of("Bob"))] == []
-    assert book.ids == {"2"}
-
-
 def test_a_large_book_finds_nearly_whom_a_small_one_finds(crowd: list[str]) -> None:
     book = Book(entry(place, name) for place, name in enumerate(crowd))
     asked = [query for query in queries() if query.how in ("one slip", "written differently", "exact")][::3]
