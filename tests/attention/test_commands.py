@@ -123,6 +123,7 @@ async def test_notices_are_forecast_snoozed_acknowledged_and_withdrawn(household
     assert "one that comes is not shown" in ahead.out and "--key" in neither.error, (ahead, neither)
     assert set(plan[0]) == {"at", "what", "where", "why", "unless"}
     assert "unless it is read" in words.out, words
+    assert f"(notice {second['notice_id']})" in words.out and words.out.count("no one answered") == 1, words
     assert (
         "put off by the person" in snoozed.out and acked["state"] == "acknowledged" and withdrawn.out == "withdrawn\n"
     )

@@ -211,9 +211,10 @@ def _plan_line(item: PlanItemBody, zone: str) -> str:
     """Of a person's plan with the notice, which `postroom why` explains."""
     which = f" (notice {item.notice_id})" if isinstance(item, PersonPlanItemBody) else ""
     where = f" to {item.where}" if item.where else ""
-    why = f" ({because(item.why)})" if item.why else ""
+    what, reason = DECISION_WORDS[DecisionKind(item.what)].coming, because(item.why)
+    why = f" ({reason})" if reason and reason not in what else ""
     unless = f", unless {item.unless}" if item.unless else ""
-    return f"{moment_words(item.at, zone)}  {DECISION_WORDS[DecisionKind(item.what)].coming}{where}{why}{unless}{which}"
+    return f"{moment_words(item.at, zone)}  {what}{where}{why}{unless}{which}"
 
 
 def _notice(answer: NoticeAnswer) -> Any:
