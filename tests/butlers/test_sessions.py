@@ -292,15 +292,11 @@ async def test_the_same_request_twice_is_one_session(home: Path, tmp_path: Path)
         assert len(await phone(butler)) == 1
 
 
-@pytest.mark.parametrize(
-    ("prompt", "material"), [(" ", None), ("x\x00", None), ("ask", {"text": "\ud800"}), ("x" * 100_001, None)]
-)
-async def test_a_request_that_cannot_be_carried_is_refused(
-    home: Path, tmp_path: Path, prompt: str, material: object
-) -> None:
+async def test_a_request_that_cannot_be_carried_is_refused(home: Path, tmp_path: Path) -> None:
     async with running(home, tmp_path) as butler:
-        with pytest.raises(ValidationError):
-            await butler.sessions.submit(prompt, trigger="trigger", caller=OPERATOR, material=material)
+        for prompt, material in ((" ", None), ("x\x00", None), ("ask", {"text": "\ud800"}), ("x" * 100_001, None)):
+            with pytest.raises(ValidationError):
+                await butler.sessions.submit(prompt, trigger="trigger", caller=OPERATOR, material=material)
 
         assert await butler.sessions.newest() == []
 

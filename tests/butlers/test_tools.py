@@ -76,22 +76,12 @@ async def test_what_is_kept_is_found_until_it_is_forgotten(server: GuardedServer
     assert (await call(server, "state_get", key="mood"))["found"] is False
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("state_get", {"key": "a\x00"}),
-        ("state_set", {"key": "a\x00", "value": 1}),
-        ("state_delete", {"key": "a\x00"}),
-        ("state_list", {"prefix": "a\x00"}),
-    ],
-    ids=lambda one: one if isinstance(one, str) else "",
-)
-async def test_a_key_no_database_can_keep_is_refused_in_words(
-    server: GuardedServer, tool: str, arguments: dict[str, Any]
-) -> None:
-    refused = await call(server, tool, **arguments)
+async def test_a_key_no_database_can_keep_is_refused_in_words(server: GuardedServer) -> None:
+    for tool in ("state_get", "state_set", "state_delete", "state_list"):
+        name = "prefix" if tool == "state_list" else "key"
+        refused = await call(server, tool, **{name: "a\x00"}, **({"value": 1} if tool == "state_set" else {}))
 
-    assert refused["status"] == "error" and "must not contain NUL" in refused["error"]["message"]
+        assert refused["status"] == "error" and "must not contain NUL" in refused["error"]["message"], tool
 
 
 @pytest.mark.parametrize("odd", ["a\x00", "a\ud800"], ids=["NUL", "half a character"])

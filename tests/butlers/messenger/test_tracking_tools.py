@@ -165,10 +165,10 @@ async def test_pages_neither_repeat_nor_skip_while_messages_arrive(settings: Set
         assert set(seen) == known
 
 
-@pytest.mark.parametrize(("asked", "used"), [(0, 1), (-7, 1), (501, 500), (10**12, 500), ("3", 3), (2.0, 2)])
-async def test_a_limit_is_brought_into_range(settings: Settings, asked: Any, used: int) -> None:
+async def test_a_limit_is_brought_into_range(settings: Settings) -> None:
     async with opened(settings) as house:
-        assert (await search(house, limit=asked))["limit"] == used
+        for asked, used in ((0, 1), (-7, 1), (501, 500), (10**12, 500), ("3", 3), (2.0, 2)):
+            assert (await search(house, limit=asked))["limit"] == used, asked
 
 
 @pytest.mark.requirement("messenger:end-to-end-trace")

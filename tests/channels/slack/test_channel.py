@@ -128,9 +128,10 @@ async def test_a_probe_says_who_we_are_or_why_not(fake: FakeSlack, slack: Slack)
 
 async def test_a_probe_says_when_no_answers_would_be_heard(fake: FakeSlack) -> None:
     fake.answers["auth.test"] = [{"ok": True, "user": "postroom", "team": "Acme"}]
-    fake.answers["apps.connections.open"] = [{"ok": False, "error": "invalid_auth"}]
-
     slack = Slack("slack-work", "xoxb-1", "xapp-1", fake.url)
+    assert await slack.probe(5.0) == "@postroom in Acme"
+
+    fake.answers["apps.connections.open"] = [{"ok": False, "error": "invalid_auth"}]
 
     with pytest.raises(TargetUnavailable, match=r"no answers are heard with app_token: .*invalid_auth"):
         await slack.probe(5.0)
