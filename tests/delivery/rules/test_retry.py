@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -41,6 +42,22 @@ DOUBTFUL = (Act.CUT_AFTER, Act.BROKE_AFTER, Act.LOST)  # kept, and we do not kno
 MARKED = f"Hello {REPEAT_MARK}"
 
 
+async def story(
+    database: Database,
+    can: Capabilities,
+    *acts: Act,
+    finds: Sequence[FindAct] = (),
+    text: str = "Hello",
+    on_uncertain: OnUncertain = RESEND,
+    **retry: float,
+) -> House:
+    """One message, with a new plane for each attempt, until nothing is open any more."""
+    world = house(database, can, *acts, finds=finds, **retry)
+    await world.accept(text, on_uncertain=on_uncertain)
+    await world.go_on()
+    return world
+
+
 @pytest.mark.requirement("chan:ask-first")
 @pytest.mark.parametrize("policy", OnUncertain)
 @pytest.mark.parametrize("act", DOUBTFUL)
@@ -68,10 +85,7 @@ async def test_what_the_provider_has_is_delivered_without_a_second_call(
 async def test_what_the_provider_does_not_have_is_sent_and_not_marked(
     database: Database, act: Act, policy: OnUncertain
 ) -> None:
-    world = house(database, ASKED, act)
-
-    await world.accept(on_uncertain=policy)
-    await world.go_on()
+    world = await story(database, ASKED, act, on_uncertain=policy)
 
     row = await world.row()
     assert (ended(row), row["attempts"]) == (("delivered", False), 2)
@@ -120,10 +134,7 @@ async def test_a_question_that_is_throttled_waits_and_costs_no_attempt(database:
 async def test_a_question_without_an_answer_is_asked_again_before_a_copy_is_risked(
     database: Database, act: Act, policy: OnUncertain
 ) -> None:
-    world = house(database, ASKED, act, finds=[FAILS])
-
-    await world.accept(on_uncertain=policy)
-    await world.go_on()
+    world = await story(database, ASKED, act, finds=[FAILS], on_uncertain=policy)
 
     row = await world.row()
     assert (ended(row), row["attempts"], row["doubtful_since"]) == (("delivered", False), 2, None)
@@ -191,10 +202,7 @@ async def test_while_it_waits_to_ask_again_the_delivery_says_so(database: Databa
 async def test_inside_the_window_the_same_call_is_made_again_unmarked(
     database: Database, act: Act, policy: OnUncertain, can: Capabilities
 ) -> None:
-    world = house(database, can, act, finds=[FAILS])
-
-    await world.accept(on_uncertain=policy)
-    await world.go_on()
+    world = await story(database, can, act, finds=[FAILS], on_uncertain=policy)
 
     assert ended(await world.row()) == ("delivered", False)
     assert world.provider.texts == ["Hello"]
@@ -207,10 +215,7 @@ async def test_inside_the_window_the_same_call_is_made_again_unmarked(
 async def test_when_the_window_is_over_and_nobody_can_say_a_copy_is_marked(
     database: Database, can: Capabilities
 ) -> None:
-    world = house(database, can, Act.CUT_AFTER, finds=[FAILS, FAILS], base_seconds=3600, max_seconds=3600)
-
-    await world.accept()
-    await world.go_on()
+    world = await story(database, can, Act.CUT_AFTER, finds=[FAILS, FAILS], base_seconds=3600, max_seconds=3600)
 
     assert ended(await world.row()) == ("delivered", True)
     assert world.provider.texts == ["Hello", MARKED]
@@ -219,10 +224,9 @@ async def test_when_the_window_is_over_and_nobody_can_say_a_copy_is_marked(
 @pytest.mark.requirement("chan:hold-only-in-doubt")
 @pytest.mark.parametrize("can", [DROPS, BOTH, ASKED], ids=["drops", "both", "asked"])
 async def test_or_it_is_held(database: Database, can: Capabilities) -> None:
-    world = house(database, can, Act.CUT_AFTER, finds=[FAILS, FAILS], base_seconds=3600, max_seconds=3600)
-
-    await world.accept(on_uncertain=HOLD)
-    await world.go_on()
+    world = await story(
+        database, can, Act.CUT_AFTER, finds=[FAILS, FAILS], base_seconds=3600, max_seconds=3600, on_uncertain=HOLD
+    )
 
     assert ended(await world.row()) == ("dead_lettered", False)
     assert world.provider.texts == ["Hello"]
@@ -240,10 +244,7 @@ async def test_or_it_is_held(database: Database, can: Capabilities) -> None:
 async def test_a_channel_that_cannot_help_is_treated_as_before(
     database: Database, policy: OnUncertain, status: str
 ) -> None:
-    world = house(database, NEITHER, Act.CUT_AFTER)
-
-    await world.accept(on_uncertain=policy)
-    await world.go_on()
+    world = await story(database, NEITHER, Act.CUT_AFTER, on_uncertain=policy)
 
     assert ended(await world.row()) == (status, policy is RESEND)
     assert world.provider.texts == (["Hello", MARKED] if policy is RESEND else ["Hello"])
@@ -252,10 +253,7 @@ async def test_a_channel_that_cannot_help_is_treated_as_before(
 @pytest.mark.requirement("chan:last-look")
 @pytest.mark.parametrize("policy", OnUncertain)
 async def test_when_no_attempt_is_left_one_last_look_finds_it(database: Database, policy: OnUncertain) -> None:
-    world = house(database, ASKED, Act.CUT_BEFORE, Act.CUT_BEFORE, Act.CUT_AFTER)
-
-    await world.accept(on_uncertain=policy)
-    await world.go_on()
+    world = await story(database, ASKED, Act.CUT_BEFORE, Act.CUT_BEFORE, Act.CUT_AFTER, on_uncertain=policy)
 
     row = await world.row()
     assert (ended(row), row["attempts"], world.provider.texts) == (("delivered", False), 3, ["Hello"])
@@ -263,10 +261,7 @@ async def test_when_no_attempt_is_left_one_last_look_finds_it(database: Database
 
 @pytest.mark.requirement("chan:last-look")
 async def test_a_last_look_that_finds_nothing_says_so_in_the_dead_letter(database: Database) -> None:
-    world = house(database, ASKED, *[Act.CUT_BEFORE] * 3)
-
-    await world.accept()
-    await world.go_on()
+    world = await story(database, ASKED, *[Act.CUT_BEFORE] * 3)
 
     row = await world.row()
     assert (ended(row), row["attempts"], row["doubtful_since"]) == (("dead_lettered", False), 3, None)
@@ -275,10 +270,7 @@ async def test_a_last_look_that_finds_nothing_says_so_in_the_dead_letter(databas
 
 @pytest.mark.requirement("chan:last-look")
 async def test_a_last_look_without_an_answer_leaves_the_outcome_uncertain(database: Database) -> None:
-    world = house(database, ASKED, *[Act.CUT_BEFORE] * 3, finds=[FindAct.TELLS, FindAct.TELLS, FAILS])
-
-    await world.accept()
-    await world.go_on()
+    world = await story(database, ASKED, *[Act.CUT_BEFORE] * 3, finds=[FindAct.TELLS, FindAct.TELLS, FAILS])
 
     assert (await world.letter())[0] == "outcome_uncertain"
     assert (await world.row())["doubtful_since"] is not None
@@ -286,10 +278,7 @@ async def test_a_last_look_without_an_answer_leaves_the_outcome_uncertain(databa
 
 @pytest.mark.requirement("chan:last-look")
 async def test_a_last_call_that_certainly_failed_does_not_hide_an_earlier_one(database: Database) -> None:
-    world = house(database, ASKED, Act.CUT_AFTER, Act.REFUSED, Act.REFUSED, finds=[FAILS, FAILS])
-
-    await world.accept()
-    await world.go_on()
+    world = await story(database, ASKED, Act.CUT_AFTER, Act.REFUSED, Act.REFUSED, finds=[FAILS, FAILS])
 
     row = await world.row()
     assert (ended(row), world.provider.texts) == (("delivered", True), ["Hello"])
@@ -324,19 +313,13 @@ async def test_doubt_about_one_part_says_nothing_about_the_next(database: Databa
 
 async def test_a_repeat_that_is_lost_itself_stays_marked(database: Database) -> None:
     """The mark is written before the second copy leaves, or nobody would know of it."""
-    world = house(database, ASKED, Act.CUT_AFTER, Act.LOST, finds=[FAILS, FAILS])
-
-    await world.accept()
-    await world.go_on()
+    world = await story(database, ASKED, Act.CUT_AFTER, Act.LOST, finds=[FAILS, FAILS])
 
     assert (ended(await world.row()), world.provider.texts) == (("delivered", True), ["Hello", MARKED])
 
 
 async def test_an_ordinary_message_is_asked_about_by_nobody(database: Database) -> None:
-    world = house(database, BOTH)
-
-    await world.accept("One|Two")
-    await world.go_on()
+    world = await story(database, BOTH, text="One|Two")
 
     assert (ended(await world.row()), world.provider.asked) == (("delivered", False), [])
 
@@ -364,9 +347,7 @@ async def test_a_replay_of_what_is_in_doubt_asks_under_the_same_key(database: Da
 
 @pytest.mark.requirement("chan:replay-asks")
 async def test_a_replay_that_nobody_can_be_asked_about_is_not_held_again(database: Database) -> None:
-    world = house(database, ASKED, Act.CUT_AFTER, finds=[FAILS] * 5)
-    await world.accept(on_uncertain=HOLD)
-    await world.go_on()
+    world = await story(database, ASKED, Act.CUT_AFTER, finds=[FAILS] * 5, on_uncertain=HOLD)
     letters = dead_letters(world)
     [letter] = (await letters.list())["dead_letters"]
 
@@ -378,9 +359,7 @@ async def test_a_replay_that_nobody_can_be_asked_about_is_not_held_again(databas
 
 @pytest.mark.requirement("chan:last-look")
 async def test_a_letter_that_is_certainly_not_there_is_replayed_without_consent(database: Database) -> None:
-    world = house(database, ASKED, *[Act.CUT_BEFORE] * 3)
-    await world.accept()
-    await world.go_on()
+    world = await story(database, ASKED, *[Act.CUT_BEFORE] * 3)
     letters = dead_letters(world)
     [letter] = (await letters.list())["dead_letters"]
 
