@@ -61,19 +61,11 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.requirement("attention:commands")
-@pytest.mark.parametrize(("typed", "said"), MISTYPED.values(), ids=MISTYPED.keys())
-def test_what_is_mistyped_ends_with_2_and_is_named(home: Path, typed: tuple[str, ...], said: str) -> None:
-    done = postroom("attention", *typed)
-
-    assert done.code == 2 and said in done.error, done
-
-
-@pytest.mark.requirement("attention:commands")
-@pytest.mark.parametrize(("typed", "said"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_the_household_refuses_ends_with_1_and_is_named(home: Path, typed: tuple[str, ...], said: str) -> None:
-    done = postroom("attention", *typed)
-
-    assert done.code == 1 and said in done.error, done
+def test_what_is_mistyped_ends_with_2_and_what_the_household_refuses_with_1_and_each_is_named(home: Path) -> None:
+    for code, wrong in ((2, MISTYPED), (1, REFUSED)):
+        for what, (typed, said) in wrong.items():
+            done = postroom("attention", *typed)
+            assert done.code == code and said in done.error, (what, done)
 
 
 def test_a_name_of_several_people_names_them(home: Path) -> None:

@@ -22,7 +22,6 @@ from postroom.kernel.database.rows import of_json, to_json
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.markup import Markup
 from postroom.message.outgoing import Outgoing
-from postroom.message.wishes import Because, HoldReason
 
 # -- Everything the engine makes is JSON and back the same value --
 
@@ -60,12 +59,6 @@ def test_elsewhere_it_goes_to_the_person_and_without_buttons_on_another_channel(
     assert (handed_on.recipient, handed_on.channel, handed_on.markup) == ("grace", "telegram", ASKED.markup)
 
 
-def test_a_recall_says_what_it_takes_back_and_deletes_the_message_where_that_can_be_done() -> None:
-    recall = decision(DecisionKind.CORRECT, reasons=(HoldReason(Because.WITHDRAWN),))
-    gone = message(recall, revises=D1)
-    assert (gone.message, gone.revises, gone.deletes) == ("Withdrawn: text of a", D1, True)
-
-
 def test_what_has_buttons_is_a_message_of_its_own() -> None:
     assert message(decision(), revises=D1).revises is None
     assert message(decision(), replace(ASKED, markup=None), D1).revises == D1
@@ -78,11 +71,6 @@ def test_a_digest_speaks_for_several_agents_and_has_a_subject_where_messages_are
         (ORIGIN, PERSON, "2 notices"),
     ]
     assert said[0].message == "2 notices\n• cook: Dinner *now*\n• oven: Done"
-
-
-def test_what_is_alone_in_a_digest_is_the_message_that_was_asked_for() -> None:
-    assert message(close("telegram", "a")) == replace(ASKED, idempotency_key="key", released=True)
-    assert message(close("email", "a")).recipient == PERSON
 
 
 def close(channel: str, *names: str) -> Decision:

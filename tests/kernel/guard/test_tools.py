@@ -108,18 +108,6 @@ async def test_a_token_is_looked_up_once_in_a_call_and_anew_in_the_next() -> Non
         await one.from_inside("good", "who", {})
 
 
-@pytest.mark.parametrize("arguments", [{"times": 4}, {"times": -1}, {"times": "many"}, {"times": None}], ids=str)
-async def test_arguments_are_checked_as_over_the_wire(arguments: dict[str, Any]) -> None:
-    one = server(Tokens())
-    async with Client(one) as client:
-        result = await client.call_tool("who", arguments, meta={TOKEN_META: "good"})  # type: ignore[arg-type]
-    assert result.is_error
-
-    with pytest.raises(ToolError) as refused:
-        await one.from_inside("good", "who", arguments)
-    assert str(refused.value) == result.content[0].text  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize("tool", ["crash", "riddle"])
 async def test_a_tool_that_breaks_tells_no_more_than_over_the_wire(tool: str) -> None:
     one = server(Tokens())
@@ -200,9 +188,11 @@ async def test_a_span_is_made_when_somebody_keeps_it_or_when_there_is_none() -> 
     ("arguments", "told"),
     [
         ({"times": 9}, "times: must be at most 3"),
+        ({"times": -1}, "times: must be at least 0"),
         ({"times": "many"}, "times: must be a whole number"),
+        ({"times": None}, "times: must be a whole number"),
     ],
-    ids=["out of range", "not a number"],
+    ids=str,
 )
 async def test_a_wrong_argument_is_answered_in_our_words_on_either_way_in(arguments: dict[str, Any], told: str) -> None:
     one = server(Tokens())
