@@ -21,10 +21,8 @@ from postroom.intents.model import (
 from postroom.intents.runner import MAX_TRIES, followed, worked
 from postroom.intents.store import RoutedSession, intents
 from postroom.kernel.values.errors import (
-    Code,
     InternalError,
     PostroomError,
-    Refused,
     StoreUnavailable,
     TargetUnavailable,
     ValidationError,
@@ -155,17 +153,6 @@ async def test_a_plan_stops_when_the_answer_is_there(office: Office) -> None:
 
     assert (await office.now(intent)).status is IntentStatus.COMPLETED
     assert [one for one in office.post.said if "reminder" in one[1]] == []
-
-
-async def test_a_deadline_ends_an_ask_without_an_answer(office: Office) -> None:
-    deadline = to_text(office.clock.now_us() + seconds(90))
-    intent = await office.ask(OTHER, deadline_at=deadline)
-
-    await office.later(89)
-    assert (await office.now(intent)).is_open
-    await office.later(1)
-
-    assert (await office.now(intent)).status is IntentStatus.TIMED_OUT
 
 
 async def test_the_first_of_many_to_answer_counts(office: Office) -> None:
@@ -440,13 +427,6 @@ async def test_an_answer_that_cannot_be_sent_on_is_noted_and_let_go(office: Offi
     assert (await office.events(intent))[-1] == "delivery_failed"
 
 
-async def test_somebody_who_cannot_exist_is_refused_at_the_door(office: Office) -> None:
-    for address in ("agent://butler/nobody", "agent://contact/nobody"):
-        with pytest.raises(Refused) as refused:
-            await office.ask(address)
-        assert refused.value.code is Code.AGENT_NOT_FOUND
-
-
 async def test_a_contact_that_vanished_before_its_turn_is_noted(office: Office) -> None:
     bob = await office.person("Bob", telegram="2001")
     intent = await office.ask(bob.agent_address)
@@ -455,19 +435,6 @@ async def test_a_contact_that_vanished_before_its_turn_is_noted(office: Office) 
     await office.work()
 
     assert (await office.now(intent)).status is IntentStatus.FAILED
-
-
-async def test_the_same_key_is_the_same_intent_whenever_it_was_written(office: Office) -> None:
-    first = await office.ask(OTHER, "Late?", idempotency_key="key-12345")
-    await office.clock.advance(5)
-    again = await office.ask(OTHER, "Late?", idempotency_key="key-12345")
-
-    assert again.id == first.id
-    with pytest.raises(Refused) as refused:
-        await office.ask(OTHER, "Something else", idempotency_key="key-12345")
-    assert refused.value.code is Code.KEY_REUSED
-    other = await office.ask(OTHER, "Something else", sender="agent://user/ann", idempotency_key="key-12345")
-    assert other.id != first.id
 
 
 async def test_an_unclear_answer_keeps_the_ask_open(office: Office) -> None:

@@ -21,7 +21,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.support.intent_hosts import ANN, BOB, CLEO, MINUTE, NOW, Held, Host, Reader
 from tests.support.query_plans import query_plans
 
-from postroom.intents.bodies import InboxAnswer, ThreadAnswer
+from postroom.intents.bodies import InboxAnswer
 from postroom.intents.directory import Acting
 from postroom.intents.model import (
     MAX_STEPS,
@@ -30,8 +30,6 @@ from postroom.intents.model import (
     IntentEnding,
     IntentEventType,
     IntentStatus,
-    Step,
-    StepKind,
     noted,
 )
 from postroom.intents.store import intents
@@ -295,16 +293,6 @@ async def test_after_an_intent_that_was_removed_all_that_is_unanswered_arrives(
     assert await arrived(database, ANN, gone.id) == [waiting.id, new.id]
 
 
-async def test_all_who_are_asked_at_once_find_it_at_once(database: Database) -> None:
-    host = Host(database)
-    plan = tuple(Step(StepKind.ASK, NOW, one) for one in (ANN, CLEO))
-
-    intent = await host.ask(ANN, plan=plan)
-
-    assert await arrived(database, CLEO, None) == [intent.id]
-    assert len(await written(database, CLEO)) == 2
-
-
 async def test_a_stream_is_read_by_its_index(tmp_path: Path) -> None:
     async with opened_file(tmp_path) as database:
         host = Host(database)
@@ -357,22 +345,6 @@ async def test_an_inbox_is_read_page_by_page(office: Office) -> None:
 
     assert [one.id for one in (*first.threads, *rest.threads)] == [one.id for one in reversed(made)]
     assert rest.next_cursor is None
-
-
-async def test_an_answer_ends_the_thread_and_stands_in_it(office: Office) -> None:
-    intent = await office.ask(USER_ANN, "Late?")
-
-    await office.threads.reply(AS_ANN, intent.id, "Ten minutes")
-
-    thread = ThreadAnswer.of(await office.threads.thread(AS_ANN, intent.id), USER_ANN).thread
-    assert (thread.status, thread.lifecycle_status, thread.answer) == ("done", "COMPLETED", "Ten minutes")
-    assert [(one.author, one.message) for one in thread.messages] == [(USER_ANN, "Ten minutes")]
-    assert [one.event_type for one in thread.timeline] == [
-        "intent.created",
-        "intent.submitted",
-        "intent.in_progress",
-        "intent.completed",
-    ]
 
 
 Act = Callable[[Office, Acting, AgentIntent], Awaitable[object]]
@@ -461,15 +433,16 @@ async def test_an_approval_is_put_to_its_approver_alone(office: Office) -> None:
     assert (decided.result["decision"], decided.result["responded_by"]) == ("approved", EVE.agent)
 
 
-@pytest.mark.parametrize("words", ["ok", "👍", "okay", "y", "Yes, but later", "approve?", "approved"])
-async def test_an_approval_takes_the_exact_word(office: Office, words: str) -> None:
+async def test_an_approval_takes_the_exact_word(office: Office) -> None:
     intent = await office.ask(USER_ANN, "May I?", workflow={"macro_id": "macro.approval.v1"})
+    others = ["ok", "👍", "okay", "y", "Yes, but later", "approve?", "approved"]
 
-    seen = await office.threads.reply(AS_ANN, intent.id, words)
+    for words in others:
+        seen = await office.threads.reply(AS_ANN, intent.id, words)
+        assert (seen.status, seen.result) == (IntentStatus.IN_PROGRESS, None), words
 
-    assert (seen.status, seen.result) == (IntentStatus.IN_PROGRESS, None)
     thread = await office.threads.thread(AS_ANN, intent.id)
-    assert [(one.author, one.message) for one in thread.messages] == [(USER_ANN, words)]
+    assert [(one.author, one.message) for one in thread.messages] == [(USER_ANN, words) for words in others]
     done = await office.threads.reply(AS_ANN, intent.id, " Approve ")
     assert done.result is not None and done.result["decision"] == "approved"
 
@@ -480,14 +453,6 @@ async def test_an_approval_is_handed_over_to_people_only(office: Office) -> None
     for agent in ("agent://butler/health", "agent://x/y"):
         assert await refused(office.threads.delegate(AS_ANN, intent.id, agent, "")) is Code.POLICY_DENIED
     assert (await office.threads.delegate(AS_ANN, intent.id, EVE.agent, "")).handler == EVE.agent
-
-
-async def test_the_operator_acts_in_its_own_name(office: Office) -> None:
-    intent = await office.ask(USER_ANN, "Late?", sender="agent://x/y")
-
-    answered = await office.threads.reply(OPERATOR, intent.id, "Ten minutes")
-
-    assert answered.result is not None and answered.result["responded_by"] == HOUSEHOLD_OWNER
 
 
 async def test_a_thread_handed_over_is_asked_of_the_other(office: Office) -> None:
@@ -540,15 +505,6 @@ async def test_changes_are_told_from_where_one_left_off(office: Office) -> None:
     assert ([one.event_type for one in more.changes], more.has_more) == (["intent.in_progress"], True)
 
 
-async def test_an_agent_that_reads_its_post_has_it_delivered(office: Office) -> None:
-    intent = await office.ask("agent://x/y")
-
-    fetched = await office.threads.fetched("agent://x/y", intent)
-
-    assert fetched.status is IntentStatus.DELIVERED
-    assert (await office.threads.fetched("agent://x/y", fetched)).seq == fetched.seq
-
-
 async def test_a_question_is_not_handed_on_for_ever(office: Office) -> None:
     intent = await office.ask(USER_ANN, "Whose is this?")
     for _ in range(MAX_STEPS - len(intent.plan)):
@@ -572,15 +528,6 @@ async def test_what_comes_after_an_intent_with_an_id_of_the_senders_own_is_seen_
     assert await after(first) == [foreign.id, early.id, last.id]
     assert await after(foreign) == [early.id, last.id]
     assert await after(last) == []
-
-
-async def test_what_is_handed_over_arrives_after_all_the_other_has_seen(office: Office) -> None:
-    old, seen = await office.ask(USER_ANN, "Old"), await office.ask("agent://x/y", "Seen")
-
-    await office.threads.delegate(AS_ANN, old.id, "agent://x/y", "")
-
-    found = await office.threads.inbox.arrived("agent://x/y", after=seen.id, limit=10)
-    assert [one.id for _, one in found] == [old.id]
 
 
 async def test_every_agent_that_is_asked_with_others_finds_it_and_may_answer(office: Office) -> None:
