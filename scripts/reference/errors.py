@@ -13,8 +13,9 @@ from postroom.kernel.values import errors
 from postroom.kernel.values.errors import HINTS, Code, ErrorClass, PostroomError, Refused
 
 _INTRODUCTION = """\
-`notify`, the messenger's tools and the switchboard answer with `error_message`, `error_class` and `retryable`
-(`error` itself is the sentence for a wrong argument of `notify`, otherwise an object).
+`notify`, whatever else sends or corrects, butlers and the switchboard answer with `error_class` and `retryable`
+(`error` itself is the sentence for a wrong argument of `notify`, otherwise an object; who sends finds the sentence in
+`error_message` in both cases). The messenger's tools that look and repair answer with one sentence: `{"error": "…"}`.
 Contacts, intents and the adapters answer with
 `{"ok": false, "error": {"code", "message", "category", "retryable", "fields"}}` and an HTTP status.
 *Retryable* means: the same request may succeed later as it is."""

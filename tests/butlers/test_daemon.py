@@ -125,3 +125,22 @@ async def test_what_is_no_delivery_id_is_a_wrong_argument(home_life: Living, wro
 
     assert answer["status"] == "error"
     assert answer["error"] == answer["error_message"] == "Invalid delivery_id format: it is a UUID"
+
+
+async def test_what_no_session_and_no_butler_is_called_is_refused_by_its_argument_and_not_repeated(
+    home_life: Living,
+) -> None:
+    strange = "\u202esnoisses"
+    calls: list[tuple[str, str, dict[str, Any]]] = [
+        ("health", "sessions_get", {"session_id": strange}),
+        ("health", "sessions_stop", {"session_id": strange}),
+        ("switchboard", "butler_quarantine", {"name": strange, "reason": "it misbehaved"}),
+        ("switchboard", "butler_release", {"name": strange}),
+    ]
+
+    for server, tool, arguments in calls:
+        answer = await home_life.call(server, tool, arguments, caller="operator")
+
+        assert (answer["status"], answer["error_class"], answer["retryable"]) == ("error", "validation_error", False)
+        assert [one["field"] for one in answer["error"]["fields"]] == [next(iter(arguments))], tool
+        assert strange not in str(answer), tool

@@ -11,7 +11,7 @@ from pydantic import Field
 from postroom.butlers.model import Session
 from postroom.kernel.acts.declaration import READS, Act, Answer, Call, Hints, Tool, act, said
 from postroom.kernel.acts.reading import Text, Whatever, judged, needed
-from postroom.kernel.values.errors import PostroomError, error_answer
+from postroom.kernel.values.errors import FieldError, PostroomError, ValidationError, error_answer
 from postroom.kernel.values.fields import Document
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Kind
@@ -214,7 +214,9 @@ class _OfSession(_Own[SessionAnswer]):
     session_id: SessionId = said("From sessions_list or trigger.", ...)
 
     def shown(self, found: Session | None, show: Callable[[Session], Document]) -> Any:
-        return show(found) if found else {"error": f"Session {self.session_id} not found"}
+        if found is None:
+            raise ValidationError.of([FieldError("session_id", "names no session here", "unknown_session")])
+        return show(found)
 
 
 @act(by=_OWN, tool=Tool("sessions_get", READS, answers=("status", "prompt", "transcript")))

@@ -11,7 +11,7 @@ from postroom.butlers.model import Registration, eligibility
 from postroom.butlers.wire import route_error
 from postroom.kernel.acts.declaration import READS, Act, Answer, Call, Hints, Shape, Tool, act, said
 from postroom.kernel.acts.reading import Stripped, Text, Whatever, needed
-from postroom.kernel.values.errors import PostroomError, error_answer
+from postroom.kernel.values.errors import FieldError, PostroomError, ValidationError, error_answer
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import BUTLERS, Kind
 from postroom.message.acts import MessageAnswer, OpenAnswer
@@ -170,7 +170,7 @@ class _AboutButler(_InRegistry[RegistryAnswer]):
     async def quarantined(self, call: AtBoard, reason: str | None) -> Any:
         if await call.work.registry.quarantine(self.name, reason):
             return {"status": "ok", "name": self.name}
-        return {"status": "error", "error": f"{self.name} not found"}
+        raise ValidationError.of([FieldError("name", "names no butler here", "unknown_butler")])
 
 
 @act(by=_OPERATOR, tool=Tool("butler_quarantine"))
