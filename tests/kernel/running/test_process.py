@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from cryptography.exceptions import InvalidTag
+from pydantic import TypeAdapter
 from tests.household.living import living
 from typer.testing import CliRunner
 
@@ -222,6 +223,8 @@ def test_a_secret_is_a_value() -> None:
     assert len({Secret("a"), Secret("a")}) == 1
     assert (bool(Secret("")), bool(Secret("a"))) == (False, True)
     assert (repr(Secret("")), f"{Secret('a')}", f"{[Secret('a')]}") == ("''", "***", "[***]")
+    written = TypeAdapter(Secret)
+    assert [written.dump_python(Secret(one), mode="json") for one in ("", "a")] == ["", "***"]
     assert pickle.loads(pickle.dumps(Secret("a"))) == Secret("a")
 
 

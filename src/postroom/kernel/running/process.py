@@ -55,7 +55,7 @@ class Secret:
 
         return core_schema.no_info_plain_validator_function(
             lambda value: value if isinstance(value, Secret) else cls(_text(value)),
-            serialization=core_schema.plain_serializer_function_ser_schema(repr),
+            serialization=core_schema.plain_serializer_function_ser_schema(lambda one: repr(one) if one else ""),
         )
 
 
