@@ -41,7 +41,6 @@ from postroom.attention.acts import (
     WithdrawNotices,
 )
 from postroom.attention.model import DECISION_WORDS, DecisionKind, is_notice_id
-from postroom.delivery.commands import checked
 from postroom.kernel.acts.commands import Perform, Telling, add_command, as_json, help_of, read_typed, with_options_of
 from postroom.kernel.acts.reading import made, read
 from postroom.kernel.running.clock import SystemClock
@@ -97,7 +96,7 @@ def set_policy(
     **typed: Any,
 ) -> None:
     """Set a person's policy; what is held is judged anew at once."""
-    one: SetAttention = checked(SetAttention, typed, SET)
+    one: SetAttention = read_typed(SetAttention, typed, SET)
     who, changes = one.person, one.written()
     if sum((file is not None, bool(changes), clear)) != 1:
         raise Mistyped("Give --file, or --clear, or any of --preset, --quiet and --zone.")

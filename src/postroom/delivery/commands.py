@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -13,12 +13,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from postroom.kernel.acts.commands import flags_of, read_typed, with_options_of
-from postroom.kernel.acts.declaration import Act, Command
-from postroom.kernel.acts.reading import arguments_schema
-from postroom.kernel.running.terminal import Home, Json, NotRunning, Roster, bar, complain, say, say_json
+from postroom.kernel.acts.commands import read_typed, with_options_of
+from postroom.kernel.running.terminal import Home, Json, NotRunning, Roster, bar, complain, say, say_json, unknown_word
 from postroom.kernel.values.errors import Mistyped, SettingsError, UserError
-from postroom.kernel.values.fields import did_you_mean
 from postroom.message.acts import COMMAND, NotifyPerson
 from postroom.message.wishes import AUTO
 from postroom.settings.glance import SettingsGlance, glance_from_process
@@ -47,7 +44,7 @@ def notify(
 ) -> None:
     """Send a message; exits with 0 delivered, stored or held, 3 muted, 1 refused or failed; POSTROOM_URL: elsewhere."""
     settings = glance_from_process(overrides := {"home": home, "roster": roster})
-    one: NotifyPerson = checked(NotifyPerson, typed, COMMAND)
+    one: NotifyPerson = read_typed(NotifyPerson, typed, COMMAND)
     if one.message is None:
         raise Mistyped("MESSAGE: is required: say what to send, or give - to read it.")
     if one.message == "-":
@@ -65,22 +62,6 @@ def notify(
         one = one.model_copy(update={"attachments": files})
     answer = _until_there_is_room(send, one, settings.notify_wait_seconds)
     _show(answer, json, overrides, one.recipient or "")
-
-
-def checked(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command) -> Any:
-    """As it is typed; words and numbers that the household would refuse are refused here, where they were mistyped."""
-    one = read_typed(kind, typed, command)
-    for name, about in arguments_schema(kind, command)["properties"].items():
-        flag, given = flags_of(kind, name, command)[0], getattr(one, name)
-        if given is not None and (wrong := _unknown(flag, given, about.get("enum", (given,)))):
-            raise Mistyped(wrong)
-        if isinstance(given, str) and len(given) > about.get("maxLength", len(given)):
-            raise Mistyped(f"{flag}: must have at most {about['maxLength']:,} characters.")
-        if isinstance(given, int | float) and given > about.get("maximum", given):
-            raise Mistyped(f"{flag}: must be at most {about['maximum']:,}.")
-        if isinstance(given, int | float) and given < about.get("minimum", given):
-            raise Mistyped(f"{flag}: must be at least {about['minimum']:,}.")
-    return one
 
 
 def codes_in(answer: Mapping[str, Any]) -> set[str]:
@@ -159,16 +140,9 @@ def _here(
     from postroom.settings.load import from_process
 
     whole, _ = from_process(overrides)
-    if wrong := _unknown("--channel", one.channel or "", (*known_channels(whole), AUTO)):
+    if wrong := unknown_word("--channel", one.channel or "", (*known_channels(whole), AUTO)):
         raise SettingsError(wrong)
     return part_here(whole, butler).ask(one, patience)
-
-
-def _unknown(option: str, word: str, known: Iterable[str]) -> str | None:
-    """Said here and not only at the household, which has no idea what was mistyped."""
-    if word in (names := sorted(known)):
-        return None
-    return f"{option}: there is no '{word}'{did_you_mean(word, names)} There are {', '.join(names)}."
 
 
 def _failure(answer: Mapping[str, Any]) -> str:

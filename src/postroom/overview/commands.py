@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from postroom.attention.commands import reader_zone
-from postroom.delivery.commands import checked, codes_in
+from postroom.delivery.commands import codes_in
 from postroom.delivery.files.taking import DAY_US, read_span, retention
 from postroom.kernel.acts.commands import Perform, Telling, as_json, read_typed, with_options_of
 from postroom.kernel.acts.reading import made
@@ -92,14 +92,14 @@ _MARGIN_SECONDS = 20.0
 @with_options_of(Revise, REVISE)
 def revise(home: Home = None, json: Json = False, **typed: Any) -> None:
     """Give a message another text: in place, by an edit, or by a correction in its thread; exits with 1 when not."""
-    one: Revise = checked(Revise, typed, REVISE)
+    one: Revise = read_typed(Revise, typed, REVISE)
     _correct(one.model_copy(update={"message": sys.stdin.read()}) if one.message == "-" else one, home, json)
 
 
 @with_options_of(Recall, RECALL)
 def recall(home: Home = None, json: Json = False, **typed: Any) -> None:
     """Take a message back: withdraw it, delete it, or say in its thread to disregard it; exits with 1 when not."""
-    _correct(checked(Recall, typed, RECALL), home, json)
+    _correct(read_typed(Recall, typed, RECALL), home, json)
 
 
 def _correct(one: Revise | Recall, home: str | None, json: bool) -> None:

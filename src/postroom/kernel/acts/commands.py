@@ -11,7 +11,7 @@ import typer
 
 from postroom.kernel.acts.declaration import Act, Command, CommandOption, names_at, words_of
 from postroom.kernel.acts.reading import answer_of, arguments_schema, kinds_of, read
-from postroom.kernel.running.terminal import Database, Home, Json, say, say_json, seconds_of
+from postroom.kernel.running.terminal import Database, Home, Json, hold_to, say, say_json, seconds_of
 from postroom.kernel.values.errors import FieldError, Mistyped, Refused, sentence
 
 Perform = Callable[[Act[Any]], Any]
@@ -76,8 +76,7 @@ def help_of(kind: type[Act[Any]], command: Command) -> str:
     """The words of the act, with its arguments as they are typed."""
     words = words_of(kind)
     for alias, name in names_at(kind, command).items():
-        typed = name.upper() if name in command.positional else flags_of(kind, name, command)[0]
-        words = words.replace(f"`{alias}`", typed)
+        words = words.replace(f"`{alias}`", _shown(kind, name, command))
     return words
 
 
@@ -94,9 +93,13 @@ def read_typed(kind: type[Act[Any]], typed: Mapping[str, Any], command: Command)
     sent = {names[name]: _value(kind, name, value, command) for name, value in given.items()}
     texts = {name for name, value in sent.items() if isinstance(value, str)}
     try:
-        return read(kind, sent, command, texts)[0]
+        one = read(kind, sent, command, texts)[0]
     except Refused as error:
         raise Mistyped(f"{sentence([_typed(kind, one, command) for one in error.fields])}.") from None
+    shown = arguments_schema(kind)["properties"]
+    for name in given:
+        hold_to(shown[names[name]], getattr(one, name), _shown(kind, name, command))
+    return one
 
 
 def _is_typed(value: Any) -> bool:
@@ -113,11 +116,14 @@ def _value(kind: type[Act[Any]], name: str, value: Any, command: Command) -> Any
 
 
 def _typed(kind: type[Act[Any]], complaint: FieldError, command: Command) -> FieldError:
-    """A positional argument is called as the usage calls it."""
     name, dot, rest = complaint.field.partition(".")
     field = names_at(kind, command).get(name, name)
-    shown = field.upper() if field in command.positional else flags_of(kind, field, command)[0]
-    return FieldError(f"{shown}{dot}{rest}", complaint.error, complaint.code)
+    return FieldError(f"{_shown(kind, field, command)}{dot}{rest}", complaint.error, complaint.code)
+
+
+def _shown(kind: type[Act[Any]], name: str, command: Command) -> str:
+    """A positional argument is called as the usage calls it."""
+    return name.upper() if name in command.positional else flags_of(kind, name, command)[0]
 
 
 def flags_of(kind: type[Act[Any]], name: str, command: Command) -> tuple[str, ...]:

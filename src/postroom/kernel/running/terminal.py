@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from postroom.kernel.values.errors import Mistyped, UserError
-from postroom.kernel.values.fields import strict_json
+from postroom.kernel.values.fields import did_you_mean, strict_json
 
 # What a command prints: text for people, JSON for scripts.
 
@@ -68,6 +68,25 @@ def seconds_of(text: str, option: str) -> float:
         raise Mistyped(f"{option}: '{text}' is no length of time; write it like 90s, 15m, 1h or 2d.")
     parts = _PART.findall(typed)
     return sum(float(number) * _UNITS[unit] for number, unit in parts) if parts else float(typed)
+
+
+def hold_to(shape: Mapping[str, Any], given: Any, flag: str) -> None:
+    """What the schema tells of an argument that only the household judges is said where it was mistyped."""
+    if wrong := unknown_word(flag, given, shape.get("enum", (given,))):
+        raise Mistyped(wrong)
+    if isinstance(given, str) and len(given) > shape.get("maxLength", len(given)):
+        raise Mistyped(f"{flag}: must have at most {shape['maxLength']:,} characters.")
+    if isinstance(given, int | float) and given > shape.get("maximum", given):
+        raise Mistyped(f"{flag}: must be at most {shape['maximum']:,}.")
+    if isinstance(given, int | float) and given < shape.get("minimum", given):
+        raise Mistyped(f"{flag}: must be at least {shape['minimum']:,}.")
+
+
+def unknown_word(option: str, word: Any, known: Iterable[Any]) -> str | None:
+    """Said here and not only at the household, which has no idea what was mistyped."""
+    if word in (names := list(known)):
+        return None
+    return f"{option}: there is no '{word}'{did_you_mean(str(word), names)} There are {', '.join(sorted(names))}."
 
 
 # The household that a command needs is not there.
