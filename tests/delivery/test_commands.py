@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.cli.command import postroom, postroom_beside
 from tests.household.living import QUICK, Living, living
+from yarl import URL
 
 from postroom.delivery import commands as command
 
@@ -159,3 +160,16 @@ async def added(name: str, chat: int) -> str:
 
 async def chats(there: Living) -> list[str]:
     return [one["chat_id"] for one in await there.received()]
+
+
+async def test_without_a_name_it_goes_to_the_owner_on_the_channel_that_comes_first(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with living(home, QUICK) as alive:
+        monkeypatch.setenv("POSTROOM_PORTS__GENERAL", str(URL(alive.household.addresses["general"]).port))
+        mailed = ("people", "edit", "owner", "--address", "email:owner@sandbox.example", "--rank", "1")
+        moved = await postroom_beside(*mailed)
+        sent = await postroom_beside("notify", "Hello", "--json")
+
+    assert (moved.code, sent.code) == (0, 0), (moved, sent)
+    assert json.loads(sent.out[sent.out.index("{") :])["delivery"]["channel"] == "email", sent

@@ -500,11 +500,11 @@ def test_what_came_second_is_told_and_the_words_of_strangers_are_not() -> None:
     question = new_question()
     second = in_vain(new_attempt(question, Said(value="wait")), VerdictKind.LOST_RACE, "Ben was first")
     stranger = new_attempt(question, Said(text="Buy now"), person_id=None, person_name="")
-    unknown = in_vain(stranger, VerdictKind.UNAUTHORISED, "this sender is not verified")
+    unknown = in_vain(stranger, VerdictKind.UNAUTHORISED, "this sender is not verified. Ask for a code")
 
     said = why_told(question, attempts=(*second, *unknown))
     assert "An answer “wait” of Anna via telegram 1 minute ago changed nothing: Ben was first." in said
-    assert "An answer of someone unknown via telegram" in said and "Buy now" not in said
+    assert "An answer of someone unknown via telegram" in said and "Buy now" not in said and "code" not in said
 
 
 def test_reminders_and_those_who_were_added_are_named() -> None:

@@ -132,7 +132,8 @@ def _taken_here(overrides: Mapping[str, str | None], files: list[Path], butler: 
 def _here(
     settings: SettingsGlance, overrides: Mapping[str, str | None], butler: str, one: NotifyPerson, patience: float
 ) -> Mapping[str, Any]:
-    one = one.model_copy(update={"channel": one.channel or DEFAULT_CHANNEL})
+    usual = AUTO if one.recipient is None else DEFAULT_CHANNEL  # of an address alone nobody knows what it is on
+    one = one.model_copy(update={"channel": one.channel or usual})
     if (url := settings.url_of(butler)) is not None and one.channel in (*settings.channels, AUTO):
         with suppress(NotRunning):  # a mistake in the settings may be why, so all of them are read below
             return Part(name=butler, url=url, tokens_file=settings.tokens_file).ask(one, patience)

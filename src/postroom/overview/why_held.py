@@ -337,7 +337,8 @@ def _in_vain(question: Question, kept: KeptAttempt, now_us: int) -> str:
     name, when = attempt.person_name or "someone unknown", relative(attempt.heard_at_us, now_us)
     words = one_line(answer_words(question.wording, attempt.said), _MOST)
     said = f" “{words}”" if words and verdict.kind is not VerdictKind.UNAUTHORISED else ""
-    return f"An answer{said} of {name} via {attempt.channel} {when} changed nothing: {verdict.reason}."
+    reason = verdict.reason.partition(". ")[0]  # what follows tells the one who tried what to do
+    return f"An answer{said} of {name} via {attempt.channel} {when} changed nothing: {reason}."
 
 
 def _quoted(question: Question) -> str:
