@@ -19,7 +19,7 @@ from postroom.message.delivery import Format
 from postroom.questions.model import RATHER_NOT, Question, QuestionKind, Said, Wording, is_approval
 from postroom.questions.rules.form import FormField, form_fields
 from postroom.questions.rules.reading import filled_in
-from postroom.questions.rules.words import asker_name
+from postroom.questions.rules.words import asker_name, without_unseen
 
 NONCE: Final = "nonce"
 ACT: Final = "act"  # which button was pressed
@@ -34,7 +34,7 @@ _STYLE: Final = (_CONSOLE / "console.css").read_text("utf-8") + (
     "main{margin:0 auto;max-width:38rem;padding:1.5rem 1rem 3rem}main>.card{display:grid;gap:1rem}"
     "svg{display:block;height:2.5rem;margin-bottom:1rem;width:2.5rem}.asked>*{margin:0}.asked>*+*{margin-top:.75rem}"
     ".asked>pre,summary+pre{background:none;border:0;font-family:inherit;font-size:1rem;padding:0}"
-    ".asked>pre,.asked>.shown{font-size:1.125rem;font-weight:600}.shown,code{overflow-wrap:anywhere}"
+    "main>.card{overflow-wrap:anywhere}.asked>pre,.asked>.shown{font-size:1.125rem;font-weight:600}.choice>span{min-width:0}"
     ".shown>:first-child{margin-top:0}.shown>:last-child{margin-bottom:0}summary{cursor:pointer;margin-bottom:.5rem}"
     "blockquote{border-left:.2rem solid var(--line);margin-left:0;padding-left:.8rem}fieldset{border:0;padding:0}"
 )
@@ -141,6 +141,7 @@ def _asked(question: Question, person_name: str) -> str:
 
 def _words(wording: Wording, text: str) -> str:
     """Markdown as it looks, its links beside it: the page leads nowhere but back to the household."""
+    text = without_unseen(text)
     if wording.format is Format.PLAIN:
         return f"<pre>{escape(text)}</pre>"
     rich = parse(text)
@@ -179,8 +180,9 @@ def _inputs(wording: Wording) -> Iterator[str]:
 def _options(wording: Wording, kind: str) -> str:
     lines = []
     for one in wording.options:
-        more = f'<span class="hint">{escape(one.description)}</span>' if one.description else ""
-        lines.append(_ticked(kind, f'name="{VALUE}" value="{escape(one.value)}"', f"{escape(one.label)}{more}"))
+        label, about = without_unseen(one.label), without_unseen(one.description or "")
+        more = f'<span class="hint">{escape(about)}</span>' if about else ""
+        lines.append(_ticked(kind, f'name="{VALUE}" value="{escape(one.value)}"', f"{escape(label)}{more}"))
     return f'<fieldset class="ticks">{"".join(lines)}</fieldset>'
 
 
@@ -195,7 +197,7 @@ def _textarea(label: str) -> str:
 
 
 def _field(field: FormField) -> str:
-    title = escape(field.title) + (" *" if field.is_required else "")
+    title = escape(without_unseen(field.title)) + (" *" if field.is_required else "")
     about = f'<span class="hint">{escape(field.description)}</span>' if field.description else ""
     named = f'name="{escape(_FIELD + field.name)}"'
     if field.kind == "array":

@@ -70,13 +70,13 @@ def _as_markdown(parts: Sequence[CardText]) -> CardText | None:
     return CardText(whole, Format.MARKDOWN)
 
 
-def _plain(text: str) -> str:
+def without_unseen(text: str) -> str:
     """Without control characters and those that turn the direction of reading."""
     return _UNSEEN.sub("", text)
 
 
 def one_line(text: str, most: int) -> str:
-    line = " ".join(_plain(text).split())
+    line = " ".join(without_unseen(text).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
@@ -137,13 +137,13 @@ def asking_words(question: Question, zone: str, *, listed: bool, how: str) -> Ca
         how,
         f"Answer by {said_moment(question.expires_at_us, zone, question.created_at_us)}.",
     ]
-    context = CardText(_plain(wording.context or "") if whole else "", wording.format)
+    context = CardText(without_unseen(wording.context or "") if whole else "", wording.format)
     return composed(*_put(question, "asks"), context, *map(CardText, own_words))
 
 
 def _put(question: Question, asks: str) -> Sequence[CardText]:
     """Of an approval the household itself says who wants what."""
-    words, who = _plain(question.wording.question), f"{asker_name(question)} {asks}:"
+    words, who = without_unseen(question.wording.question), f"{asker_name(question)} {asks}:"
     if is_approval(question):
         return [CardText(words)]
     if question.wording.format is Format.PLAIN:
@@ -161,7 +161,7 @@ def _options_words(wording: Wording) -> str:
 
 
 def _described(description: str | None) -> str:
-    return f" – {_plain(description)}" if description else ""
+    return f" – {without_unseen(description)}" if description else ""
 
 
 def how_to_reply(wording: Wording) -> str:
@@ -195,7 +195,7 @@ def _about(question: Question) -> CardText:
     """As much of the context as shows months later what was allowed; nothing that the open card did not show."""
     if question.preview is not Preview.FULL:
         return CardText("")
-    words = _plain(question.wording.context or "")
+    words = without_unseen(question.wording.context or "")
     if len(words) <= _MOST_CONTEXT and words.count("\n") < _MOST_LINES:
         return CardText(words, question.wording.format)
     lines = plain_words(words, question.wording.format).split("\n")
