@@ -191,23 +191,18 @@ class TestWhoMay:
         assert (await api.call("GET", "/preferences", user="bob")).body["email"] is None
         assert (await api.call("GET", "/unread-count", user="ada")).body == {"count": 1}
 
-    @pytest.mark.parametrize(("method", "path"), ALL)
-    async def test_without_a_token_there_is_nothing(self, api: Api, method: str, path: str) -> None:
-        url = f"/notifications{path.format(id=UNKNOWN)}"
-        for headers in ({}, {"Authorization": "Bearer wrong"}):
-            async with api.http.request(method, url, headers=headers, **body_for(path)) as answer:
-                assert answer.status == 401
+    async def test_without_a_token_there_is_nothing(self, api: Api) -> None:
+        for method, path in ALL:
+            for headers in ({}, {"Authorization": "Bearer wrong"}):
+                url = f"/notifications{path.format(id=UNKNOWN)}"
+                async with api.http.request(method, url, headers=headers, **body_for(path)) as answer:
+                    assert answer.status == 401, (method, path)
 
-    @pytest.mark.parametrize(("method", "path"), ALL)
-    @pytest.mark.parametrize(
-        ("name", "role"),
-        [("health", Role.BUTLER), ("chatgpt", Role.CONNECTOR), ("operator", Role.USER)],
-        ids=["a butler", "a connector", "a user called operator"],
-    )
-    async def test_who_has_no_inbox_is_refused(self, api: Api, method: str, path: str, name: str, role: Role) -> None:
-        answer = await api.call(method, path.format(id=UNKNOWN), user=name, role=role, **body_for(path))
-
-        assert answer.status == 403
+    async def test_who_has_no_inbox_is_refused(self, api: Api) -> None:
+        for name, role in (("health", Role.BUTLER), ("chatgpt", Role.CONNECTOR), ("operator", Role.USER)):
+            for method, path in ALL:
+                answer = await api.call(method, path.format(id=UNKNOWN), user=name, role=role, **body_for(path))
+                assert answer.status == 403, (name, method, path)
 
     @pytest.mark.parametrize(("method", "path"), ALL)
     async def test_a_program_reads_its_persons_inbox_and_changes_nothing_there(
@@ -364,15 +359,13 @@ WRONG: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("wishes", "fields"), [pytest.param(*case[1:], id=case[0]) for case in WRONG])
-@pytest.mark.parametrize("method", ["PUT", "PATCH"])
-async def test_a_wrong_wish_is_refused_by_name_and_changes_nothing(
-    api: Api, method: str, wishes: dict[str, Any], fields: list[str]
-) -> None:
-    body = json.dumps({"delivery_channel": "both", **wishes} if method == "PUT" else wishes)
-    answer = await api.call(method, "/preferences", data=body, headers={"Content-Type": "application/json"})
+async def test_a_wrong_wish_is_refused_by_name_and_changes_nothing(api: Api) -> None:
+    for what, wishes, fields in WRONG:
+        for method, whole in (("PUT", {"delivery_channel": "both", **wishes}), ("PATCH", wishes)):
+            body = json.dumps(whole)
+            answer = await api.call(method, "/preferences", data=body, headers={"Content-Type": "application/json"})
+            assert (answer.status, answer.wrong) == (422, fields), (what, method)
 
-    assert (answer.status, answer.wrong) == (422, fields)
     assert (await api.call("GET", "/preferences")).body == DEFAULTS
 
 
