@@ -45,6 +45,7 @@ async def test_somebody_who_writes_to_the_bot_gets_one_sentence_a_day_and_no_wor
             messages = await answered(home, 2)
 
         assert (message["chat_id"], message["text"]) == ("4242", ENGLISH.stranger)
+        assert "reply to the message" not in message["text"]  # an unproven reply to a card answers nothing either
         assert message["reply_to_message_id"] == first
         assert sorted(one["chat_id"] for one in messages) == ["4242", "5151"]
         rows = home.rows("delivery_requests")

@@ -55,8 +55,8 @@ _HOW_GERMAN: Final = (
 )
 ENGLISH: Final = Texts(
     stranger=(
-        "I do not know you yet, so what you wrote has not been read. If you belong to this household, ask for a "
-        "pairing code (postroom pair) and send it here. To answer a question, reply to the message that asked it."
+        "I do not know you yet, so what you wrote has not been read and answers nothing. If you belong to this "
+        "household, ask its owner for a pairing code (postroom pair) and send it here."
     ),
     forwarded="Forwarded messages start nothing here. Please write it in your own words.",
     choose="Which butler do you mean? Begin with its name:\n{names}",
@@ -108,8 +108,8 @@ ENGLISH: Final = Texts(
 )
 GERMAN: Final = Texts(
     stranger=(
-        "Ich kenne dich noch nicht, darum wurde nicht gelesen, was du geschrieben hast. Wenn du zu diesem Haushalt "
-        "gehörst, bitte um einen Code (postroom pair) und sende ihn hierher."
+        "Ich kenne dich noch nicht, darum wurde nicht gelesen, was du geschrieben hast, und es beantwortet nichts. "
+        "Wenn du zu diesem Haushalt gehörst, bitte um einen Code (postroom pair) und sende ihn hierher."
     ),
     forwarded="Weitergeleitete Nachrichten lösen hier nichts aus. Bitte schreib es mit eigenen Worten.",
     choose="Welchen Butler meinst du? Beginne mit seinem Namen:\n{names}",
