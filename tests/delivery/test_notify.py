@@ -203,6 +203,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"channel": None},
         f"Unsupported channel None. {SUPPORTED}",
     ),
+    "channel of no kind": ({"channel": ["sms"]}, f"Unsupported channel that is no text. {SUPPORTED}"),
+    "intent of no kind": ({"intent": {}}, "Unsupported intent that is no text. Supported intents: send, reply, react."),
     "shout": ({"intent": "shout"}, "Unsupported intent 'shout'. Supported intents: send, reply, react."),
     "empty intent": ({"intent": ""}, "Unsupported intent ''. Supported intents: send, reply, react."),
     "reply without context": ({"intent": "reply"}, "request_context: is required for a reply"),

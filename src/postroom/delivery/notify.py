@@ -185,7 +185,7 @@ def _is_missing(message: object) -> bool:
 def _quoted(value: object) -> str:
     """What was asked for, as far as it can be repeated."""
     if not isinstance(value, str):
-        return repr(value)[:_SHOWN_CHARACTERS]
+        return "None" if value is None else "that is no text"
     return f"'{printable(value) if text_problem(value) else value[:_SHOWN_CHARACTERS]}'"
 
 

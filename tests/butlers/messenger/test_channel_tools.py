@@ -140,6 +140,13 @@ async def test_a_refusal_names_every_wrong_argument_as_the_caller_called_it(sett
             assert not any(word in answer["error_message"] for word in ("delivery.", "request_context.")), name
 
 
+async def test_what_may_be_of_two_kinds_is_said_in_one_sentence(settings: Settings) -> None:
+    async with opened(settings) as house:
+        answer = await call(house, "telegram_send_message", chat_id=[1], text={})
+
+        assert answer["error_message"] == "chat_id: must be text or a whole number; text: must be text"
+
+
 async def test_limits_and_circuits_hold_for_channel_tools_too(settings: Settings) -> None:
     tight = settings.model_copy(update={"limits": settings.limits.model_copy(update={"recipient_per_minute": 1})})
     async with opened(tight) as house:

@@ -22,6 +22,7 @@ from postroom.kernel.values.ids import parse_text, to_text
 One = TypeVar("One", bound="Act[Any]")
 Door = Tool | HttpRoute | Command | None
 _MOST_COMPLAINTS: Final = 20
+_KINDS: Final = frozenset({f"{kind}_required" for kind in ("string", "bool", "number", "object", "list")})
 
 # Kinds of arguments that many acts have.
 
@@ -227,12 +228,16 @@ def _made(kind: type[One], given: Mapping[str, Any]) -> One:
 
 
 def _as_sent(found: list[FieldError], renamed: Mapping[str, str]) -> list[FieldError]:
-    """Each complaint once, and about the name that the caller wrote."""
+    """Each complaint once, and about the name that the caller wrote; of several kinds that it may be, one names all."""
     back, complaints = {now: former for former, now in renamed.items()}, dict[tuple[str, str], FieldError]()
     for one in found:
         argument = _argument(one)
         name = back.get(argument, argument) + one.field.removeprefix(argument)
-        complaints[name, one.code] = FieldError(name, one.error, one.code)
+        other = next((code for field, code in complaints if field == name and {code, one.code} <= _KINDS), None)
+        if other is None or one.code not in _KINDS:
+            complaints[name, one.code] = FieldError(name, one.error, one.code)
+        elif (kind := one.error.removeprefix("must be ")) not in complaints[name, other].error:
+            complaints[name, other] = FieldError(name, f"{complaints[name, other].error} or {kind}", other)
     return list(complaints.values())
 
 
