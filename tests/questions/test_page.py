@@ -343,12 +343,12 @@ async def test_the_page_says_where_it_was_shown_and_why_not(site: Site) -> None:
     page = await site.signed_in(path=f"/questions/{asked.id}")
     table = page.get_by_role("table")
 
-    await expect(table.get_by_role("row", name=re.compile("You telegram"))).to_contain_text("Shown")
+    await expect(table.get_by_role("row", name=re.compile("You Telegram"))).to_contain_text("Shown")
     await expect(page.get_by_role("region", name="Why it is where it is")).to_contain_text("on telegram")
     await expect(page.get_by_role("region", name="Why it is where it is")).to_contain_text(
         "could not be shown to", ignore_case=True
     )
-    await table.get_by_role("link", name="telegram").click()
+    await table.get_by_role("link", name="Telegram").click()
     await expect(page.locator("h1")).to_be_visible()
 
 
