@@ -11,7 +11,7 @@ from postroom.kernel.values.principal import OPERATOR, Principal
 from tests.console.browser import DESKTOP, PHONE, Site, is_wider_than_the_window, violations
 
 # By boxes: a cell with nothing in it, words that are cut off by what holds them, and words over other words. What
-# ends in an ellipsis, scrolls or floats above the page is meant so.
+# ends in an ellipsis, scrolls or floats above the page is meant so; the space after a line's last word may hang.
 _CROOKED = """() => {
     const away = one => one && (['fixed', 'sticky'].includes(getComputedStyle(one).position) ||
         getComputedStyle(one).clipPath !== 'none' || away(one.parentElement));
@@ -21,7 +21,7 @@ _CROOKED = """() => {
         for (let around = one.parentElement; around !== document.body; around = around.parentElement) {
             const style = getComputedStyle(around), edge = around.getBoundingClientRect();
             if (style.overflowX === 'visible' || style.display === 'inline') continue;
-            const isOver = rest.left < edge.left - 1 || rest.right > edge.right + 1;
+            const isOver = rest.left < edge.left - 1 || rest.right > edge.right + 6;
             rest.isCut ||= isOver && style.textOverflow !== 'ellipsis' && ['hidden', 'clip'].includes(style.overflowX);
             rest.left = Math.max(rest.left, edge.left), rest.right = Math.min(rest.right, edge.right);
             rest.top = Math.max(rest.top, edge.top), rest.bottom = Math.min(rest.bottom, edge.bottom);

@@ -83,7 +83,8 @@ async def test_what_came_in_the_night_is_one_digest_in_the_morning(shop: Worksho
     await shop.release()
     (mail,) = await shop.mails(1)
     assert (mail.recipients, mail.subject) == (("ada@example.com",), "3 notices")
-    assert mail.body.split("\n")[1:4] == [f"• inbox: Reminder: {word}" for word in ("One", "Two", "Three" * 20)]
+    told = [f"• Your household: Reminder: {word}" for word in ("One", "Two", "Three" * 20)]
+    assert mail.body.split("\n")[1:4] == told
     await shop.release()
     assert {copy.state for copy in await shop.copies()} == {NoticeState.DIGESTED}
     assert await Attention(book=shop.inbox.attention).audit() == ()

@@ -63,7 +63,9 @@ def _copy_database(settings: Settings, folder: Path) -> None:
         _dump(settings.database, folder / "postroom.dump")
         return
     if not file.exists():
-        raise UserError(f"No household has been started in {settings.home}: there is no database to copy.")
+        raise UserError(
+            f"No household has been started in {settings.home}: name its folder by --home, or start it by `postroom up`"
+        )
     ours = sqlite3.connect(f"file:{quote(str(file.absolute()))}?mode=rw", uri=True)
     with closing(ours), closing(sqlite3.connect(folder / "postroom.db")) as copy:
         ours.backup(copy)
@@ -85,7 +87,8 @@ def _dump(url: str, file: Path) -> None:
     command = [program, "--format=custom", f"--file={file}", f"--dbname={address}"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
-        raise UserError(f"pg_dump ended with {done.returncode}: {scrub(done.stderr.strip())[:500]}")
+        told = scrub(done.stderr.strip())[:500]
+        raise UserError(f"pg_dump ended with {done.returncode}; mend what it says, or change --database: {told}")
 
 
 def _copy_files(settings: Settings, folder: Path) -> None:

@@ -163,7 +163,7 @@ def announcement(household: RunningHousehold, link: str | None, *, in_private: b
     lines += [f"  data         {settings.home}", ""]
     if settings.in_sandbox:
         lines += _in_sandbox(household)
-    lines += [f"  Ctrl-C stops it. In another terminal `{own}{here}` says what runs and what waits.", ""]
+    lines += [f"  Ctrl-C stops. In another terminal `{own}{here}` says what runs and what waits.", ""]
     if household.sign_in:
         lines.append(f"  The console   {f'{link}  (once, for ten minutes)' if link else f'{own} login{here}'}")
     return [*lines, f'  Try next      {own} notify "Hello"{here}']
