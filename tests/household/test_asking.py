@@ -10,8 +10,9 @@ import pytest
 
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal, Role
-from postroom.questions.model import PresentationStatus
+from postroom.questions.model import PresentationClaim, PresentationStatus, Shown
 from postroom.questions.shapes import QuestionView
+from postroom.questions.store.presentations import StoredPresentations
 from tests.household.asked_household import OWNER_CHAT, ask, behind, labels, letter, parts, phone, press, until, write
 from tests.household.calling import get, post
 from tests.household.living import ASKING, LIFTED, QUICK, Living, living
@@ -135,6 +136,30 @@ async def test_new_words_of_a_question_that_was_agreed_to_are_agreed_to_anew(bot
     await decide(both, action)
     await press(both, await bob_reads(both, EVIL), "yes")
     await bob_reads(both, "✅ yes: answered by")
+
+
+async def test_a_press_on_new_words_that_nobody_has_noted_yet_ends_the_card_with_its_answer(
+    house: Living, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask_id, noted, pressed = await shown_to_bob(house), StoredPresentations.presented, list[str]()
+
+    async def answered() -> bool:
+        return (await get(house, f"/v1/asks/{ask_id}", token=token(house)))[1]["status"] == "answered"
+
+    async def after_a_press(self: StoredPresentations, claim: PresentationClaim, shown: Shown, now_us: int) -> bool:
+        if claim.question.id == ask_id and not pressed:
+            pressed.append(ask_id)
+            await press(house, await bob_reads(house, EVIL), "yes")
+            await until(answered)
+        return await noted(self, claim, shown, now_us)
+
+    monkeypatch.setattr(StoredPresentations, "presented", after_a_press)
+    await change(house, ask_id, "revise", {"question": EVIL, "context": EVIL})
+    await decide(house, await only_one_waits(house, EVIL))
+
+    closed = await bob_reads(house, "✅ yes: answered by")
+    assert EVIL in closed["text"]
+    assert await waiting(house) == []  # and no one is asked to agree to the same words again
 
 
 async def test_what_a_butler_asks_rewords_and_takes_back_is_agreed_to_each_time(house: Living) -> None:

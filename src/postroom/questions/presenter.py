@@ -385,8 +385,8 @@ class Presenter:
         await self._tell(claim, shown)
 
     async def _close(self, claim: PresentationClaim) -> None:
+        claim = await self._take_back_unshown(claim, claim.question.revision + 1)
         question, shown = claim.question, claim.presentation
-        await self._take_back_unshown(claim, question.revision + 1)
         if shown.delivery_id is None or not self.cards.ability(shown).edits:
             if self._is_owed_a_letter(question, shown):
                 await self._submit(claim, await _made(claim, self.cards.letter), 0)
@@ -404,13 +404,24 @@ class Presenter:
         else:
             await self._leave(claim, _failure(outcome))
 
-    async def _take_back_unshown(self, claim: PresentationClaim, before: int) -> None:
-        """Words that still wait for an approval are not to come after newer ones, or after the end."""
+    async def _take_back_unshown(self, claim: PresentationClaim, before: int) -> PresentationClaim:
+        """
+        Words that still wait for an approval are not to come after newer ones, or after the end.
+
+        Those that have arrived are what the card says: whoever showed them may have been overtaken by a press on them.
+        """
         shown = claim.presentation
         for revision in range(shown.revision + 1, before):
-            for key in (f"ask:{shown.id}:{revision}", f"ask:{shown.id}:{revision}:anew"):
-                if found := await self.post.under(key):
-                    await self.post.take_back(found)
+            if (found := await self.post.under(f"ask:{shown.id}:{revision}:anew")) is not None:
+                await self.post.take_back(found)
+            found = await self.post.under(f"ask:{shown.id}:{revision}")
+            if found is not None and not await self.post.take_back(found) and await self._has_arrived(found):
+                claim = replace(claim, presentation=replace(shown, revision=revision))
+        return claim
+
+    async def _has_arrived(self, delivery_id: DeliveryId) -> bool:
+        outcome = await self.post.outcome(delivery_id, _WAIT_SECONDS)
+        return outcome is not None and outcome.status is AnswerStatus.OK
 
     def _is_owed_a_letter(self, question: Question, shown: Presentation) -> bool:
         """Who answered by words, on a card that stays as it is, would else not know whether they were heard."""

@@ -21,6 +21,7 @@ from postroom.kernel.values.moments import Reason
 from postroom.message.delivery import Status
 from postroom.questions.model import (
     PASSED_ON,
+    SETTLED,
     Hold,
     PlannedPresentation,
     Presentation,
@@ -269,7 +270,9 @@ class StoredPresentations:
         def work(connection: Connection) -> bool:
             question = steps.locked(connection, claim.question.id)
             current = presentation_by_id(connection, claim.question.id, claim.presentation.id)
-            if question is None or current is None or not _settle(connection, claim, question, current, shown, now_us):
+            if question is None or current is None or _is_overtaken(current, shown):
+                return False
+            if not _settle(connection, claim, question, current, shown, now_us):
                 return False
             if shown.move in PASSED_ON and question.is_open:
                 _pass_on(connection, question, current, now_us)
@@ -385,6 +388,12 @@ def _issue(connection: Connection, tokens: Sequence[Token]) -> None:
 
 def _write(connection: Connection, claim: PresentationClaim, values: Columns) -> bool:
     return _CLAIMS.write(connection, claim.presentation.id, claim.fence, values)
+
+
+def _is_overtaken(current: Presentation, shown: Shown) -> bool:
+    """The question ended while its new words were on their way: whoever closes the card has it now."""
+    closes = shown.move in (PresentationMove.CLOSE, PresentationMove.LEAVE)
+    return current.status in (PresentationStatus.CLOSING, *SETTLED) and not closes
 
 
 def _settle(
