@@ -443,11 +443,3 @@ async def test_the_owner_is_told_once_of_what_waits_and_of_the_next_after_a_deci
 
         assert (len(told), len(then)) == (1, 2)
         assert all("See you at eight" in one for one in told)
-
-
-async def test_a_sandbox_does_not_tell_the_owner_unless_it_is_asked_to(home: Path) -> None:
-    async with gated_household(home) as gated:
-        await approval_tools_parked(gated)
-        await gated.notify(channel="telegram", message="a last word")
-
-        assert await texts(gated, "1000") == ["a last word"]
